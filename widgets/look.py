@@ -1,0 +1,30 @@
+"""What every live widget is given at a refresh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slotview.engine.backend import RequestView
+from slotview.engine.events import Event
+from slotview.engine.observe.observation import NOTHING_OBSERVED, Observation
+from slotview.engine.snapshot import EMPTY, Snapshot
+
+__all__ = ["NO_LOOK", "Look"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One moment as the screen shows it.
+
+    ``requests`` are those fired from here, oldest first. ``events`` happened since the look before, each is in one look
+    only. ``frozen``: the person stopped the display while the watched thing goes on.
+    """
+
+    snapshot: Snapshot = EMPTY
+    observation: Observation = NOTHING_OBSERVED
+    requests: tuple[RequestView, ...] = ()
+    events: tuple[Event, ...] = ()
+    frozen: bool = False
+
+
+NO_LOOK = Look()
