@@ -1,0 +1,1 @@
+"""Everything about slots; knows no screen."""

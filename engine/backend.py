@@ -1,0 +1,227 @@
+"""What the screen talks to: one protocol for the embedded engine, a server elsewhere, a child process, a recording."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from .context import LaunchFlags
+from .events import EventBatch
+from .snapshot import SlotDetails, Snapshot
+
+__all__ = [
+    "Backend",
+    "BackendError",
+    "Capabilities",
+    "FireRequest",
+    "RequestState",
+    "RequestView",
+    "RetuneMode",
+    "RetunePreview",
+    "RetuneReport",
+    "SlotAction",
+    "SlotActionResult",
+    "Ticket",
+]
+
+
+class BackendError(Exception):
+    """Something a person asked for cannot be done; the text is one line that says why and what to do."""
+
+
+class RetuneMode(StrEnum):
+    """How `-np`, `-c` and the KV mode of what is watched can be changed."""
+
+    LIVE = "live"  # at the next step boundary
+    RESTART = "restart"  # by restarting a child process
+    COMMAND = "command"  # only by a command line to copy
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a backend can do. ``confirm`` names the server whenever a change must be confirmed once per run."""
+
+    fire: bool = False
+    retune: RetuneMode = RetuneMode.NONE
+    slot_actions: bool = False
+    save_files: bool = False
+    step: bool = False
+    replay: bool = False
+    confirm: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FireRequest:
+    """One prompt to send ``count`` times at once. None = the server's default."""
+
+    prompt: str
+    count: int = 1
+    n_predict: int | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    id_slot: int | None = None
+    ignore_eos: bool = False
+
+
+class RequestState(StrEnum):
+    """Life of a fired request; it ends exactly once, in one of the last three."""
+
+    WAITING = "waiting"
+    PROMPT = "prompt"
+    GENERATING = "generating"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self in (RequestState.DONE, RequestState.FAILED, RequestState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestView:
+    """A fired request as the screen shows it. Seconds; None = not known (yet)."""
+
+    number: int
+    state: RequestState
+    prompt: str
+    fired_at: float
+    task: int | None = None
+    slot: int | None = None
+    queue_wait: float | None = None
+    first_token: float | None = None  # from firing to the first token
+    n_prompt: int | None = None
+    n_cached: int | None = None
+    n_decoded: int | None = None
+    tokens_per_second: float | None = None
+    total_seconds: float | None = None
+    finish: str | None = None  # eos, limit, word, or the error's text
+    truncated: bool | None = None
+    status: int | None = None  # HTTP status of a failure
+
+
+class Ticket(Protocol):
+    """A fired request. All methods return at once and may be called from the UI thread."""
+
+    @property
+    def number(self) -> int:
+        """Its number among those fired from here, from 1."""
+
+    def view(self) -> RequestView:
+        """Return its present state."""
+
+    def take(self) -> str:
+        """Return the text that came since the last call."""
+
+    def text(self) -> str:
+        """Return all text so far."""
+
+    def cancel(self) -> None:
+        """Give it up; its slot is freed at the next step boundary."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetunePreview:
+    """What other launch flags would do, before anything happens. Counts are tokens, sizes bytes, None = unknown.
+
+    ``error`` is the one line why the flags cannot start. ``log`` are llama-server's own lines, ``notes`` say in plain
+    words what they mean and what will be lost. ``command`` restarts a server elsewhere with them.
+    """
+
+    flags: LaunchFlags
+    n_slots: int | None = None
+    unified: bool | None = None
+    n_ctx: int | None = None
+    n_ctx_slot: int | None = None
+    pool_cells: int | None = None
+    kv_bytes: int | None = None
+    kv_bytes_now: int | None = None
+    log: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    command: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetuneReport:
+    """What a retune did: requests queued again, tokens to be processed again, requests ended since they no longer fit."""
+
+    summary: str
+    n_requeued: int = 0
+    n_tokens_again: int = 0
+    n_ended: int = 0
+
+
+class SlotAction(StrEnum):
+    """POST /slots/{id}?action=… (spec §7.4)."""
+
+    SAVE = "save"
+    RESTORE = "restore"
+    ERASE = "erase"
+
+
+@dataclass(frozen=True, slots=True)
+class SlotActionResult:
+    """Answer of a slot action in one line, with the number of tokens concerned."""
+
+    action: SlotAction
+    slot: int
+    n_tokens: int
+    text: str = ""
+
+
+class Backend(Protocol):
+    """Watched thing. ``latest``, ``events``, ``preview`` and ``submit`` never block; the rest are futures.
+
+    Futures fail with `BackendError`.
+    """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What can be asked of it. May change (a server turns out to be a router)."""
+
+    @property
+    def flags(self) -> LaunchFlags:
+        """Launch flags as far as known."""
+
+    def start(self) -> None:
+        """Begin to work or to poll, in threads of its own."""
+
+    def latest(self) -> Snapshot:
+        """Return the newest snapshot, its ``time`` brought up to now."""
+
+    def events(self, after: int) -> EventBatch:
+        """Return what happened after a cursor."""
+
+    def submit(self, request: FireRequest) -> list[Ticket]:
+        """Fire ``request.count`` requests; raises `BackendError` where it cannot."""
+
+    def details(self, slot: int) -> Future[SlotDetails]:
+        """Fetch what is known about one slot beyond the snapshot."""
+
+    def preview(self, flags: LaunchFlags) -> RetunePreview:
+        """Say what other flags would do."""
+
+    def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
+        """Change the flags, live or by restart."""
+
+    def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
+        """Save, restore or erase a slot's cached tokens."""
+
+    def look_now(self) -> None:
+        """Look at once, whatever the polling interval or sleep (a key was pressed)."""
+
+    def set_interval(self, seconds: float) -> None:
+        """Ask a server elsewhere every so many seconds; the embedded engine ignores it."""
+
+    def choose_model(self, name: str) -> None:
+        """Pick one of a router's models."""
+
+    def close(self) -> None:
+        """Stop all threads; open requests end as cancelled. Idempotent, returns within two seconds."""
+

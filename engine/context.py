@@ -1,0 +1,347 @@
+"""From launch flags to what each slot gets: llama-server's context arithmetic (spec §2), without NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .kv_size import KV_TYPES, KvShape, kv_bytes
+
+__all__ = [
+    "AUTO_PARALLEL",
+    "MAX_SLOTS",
+    "ContextError",
+    "ContextLine",
+    "ContextPlan",
+    "LaunchFlags",
+    "ModelFacts",
+    "pad256",
+    "plan_context",
+    "slots_for_each",
+]
+
+MAX_SLOTS = 256
+AUTO_PARALLEL = 4
+MIB = 1024 * 1024
+
+
+class ContextError(ValueError):
+    """Flags that cannot start; the text is one line saying which flag is wrong and what would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFlags:
+    """The launch flags that decide about slots and context (spec §1.2).
+
+    ``ctx_size`` None = ``-c`` left out, 0 = written ``-c 0``. ``parallel`` below 0 = automatic. Sizes are tokens,
+    ``fit_target`` MiB.
+    """
+
+    ctx_size: int | None = None
+    parallel: int = -1
+    kv_unified: bool = False
+    kv_unified_per_slot: int = 0
+    batch: int = 2048
+    ubatch: int = 512
+    fit: bool = True
+    fit_ctx: int = 4096
+    fit_target: int = 1024
+    type_k: str = "f16"
+    type_v: str = "f16"
+    flash_attn: str = "auto"
+
+    def arguments(self) -> list[str]:
+        """The flags as a llama-server command line, defaults left out."""
+        words: list[str] = []
+        if self.ctx_size is not None:
+            words += ["-c", str(self.ctx_size)]
+        if self.parallel >= 0:
+            words += ["-np", str(self.parallel)]
+        if self.kv_unified and self.parallel >= 0:
+            words.append("-kvu")
+        for flag, value, default in (
+            ("--kv-unified-per-slot", self.kv_unified_per_slot, 0),
+            ("-b", self.batch, 2048),
+            ("-ub", self.ubatch, 512),
+            ("-ctk", self.type_k, "f16"),
+            ("-ctv", self.type_v, "f16"),
+            ("-fa", self.flash_attn, "auto"),
+        ):
+            if value != default:
+                words += [flag, str(value)]
+        if not self.fit:
+            words += ["--fit", "off"]
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What the arithmetic needs of a model. ``shape`` None = sizes in bytes are not known."""
+
+    n_ctx_train: int
+    shape: KvShape | None = None
+    weight_bytes: int = 0
+    rope_base: float = 10000.0
+    rope_scale: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLine:
+    """A log line: level W, I, or T (trace: only with ``-lv 4``), the prefix llama-server gives it, and the text."""
+
+    level: str
+    prefix: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPlan:
+    """What the flags come to. ``n_ctx_seq`` is cells per stream; ``slot_n_ctx`` a slot's limit. Counts are tokens.
+
+    ``log`` are llama-server's lines in its order; ``notes`` say in plain words what its wording hides.
+    """
+
+    flags: LaunchFlags
+    n_slots: int
+    unified: bool
+    n_ctx: int
+    n_ctx_seq: int
+    n_stream: int
+    n_batch: int
+    n_ubatch: int
+    slot_n_ctx: int
+    n_outputs_max: int
+    kv_bytes: int | None
+    log: tuple[ContextLine, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of all streams."""
+        return self.n_ctx_seq * self.n_stream
+
+
+def pad256(tokens: int) -> int:
+    """Round up to a multiple of 256."""
+    return (tokens + 255) // 256 * 256
+
+
+def slots_for_each(wanted: int, n_slots: int) -> int:
+    """The ``-c`` that gives each of ``n_slots`` split slots ``wanted`` tokens."""
+    return pad256(wanted) * n_slots
+
+
+def plan_context(flags: LaunchFlags, model: ModelFacts, memory: int | None = None) -> ContextPlan:
+    """Compute what each slot gets (spec §2.1). ``memory``: bytes of the machine, for ``--fit``; None = plenty.
+
+    Raises `ContextError` for flags with which llama-server does not start.
+    """
+    _refuse(flags)
+    auto = flags.parallel < 0
+    n_slots = AUTO_PARALLEL if auto else flags.parallel
+    unified = True if auto else flags.kv_unified
+    raw, sized = _raw_size(flags, model, memory, n_slots, unified)
+    n_batch = min(raw, flags.batch)
+    if n_batch < 2:
+        raise ContextError(f"-c {raw}: the batch is {n_batch} token, too small for the start-up run; use -c 2 or more")
+    padded = pad256(raw)
+    n_ctx_seq = padded if unified else pad256(padded // n_slots)
+    n_stream = 1 if unified else n_slots
+    per_slot = flags.kv_unified_per_slot
+    slot_n_ctx = min(n_ctx_seq, per_slot) if per_slot > 0 else n_ctx_seq
+    plan = ContextPlan(
+        flags=flags,
+        n_slots=n_slots,
+        unified=unified,
+        n_ctx=n_ctx_seq * n_stream,
+        n_ctx_seq=n_ctx_seq,
+        n_stream=n_stream,
+        n_batch=n_batch,
+        n_ubatch=min(n_batch, flags.ubatch if flags.ubatch > 0 else flags.batch),
+        slot_n_ctx=min(slot_n_ctx, model.n_ctx_train),
+        n_outputs_max=min(flags.batch, n_slots),
+        kv_bytes=_bytes(flags, model, n_ctx_seq * n_stream),
+        log=(),
+        notes=(),
+    )
+    return replace(plan, log=(*sized, *_log(plan, model, padded)), notes=tuple(_notes(plan, model, padded)))
+
+
+def _refuse(flags: LaunchFlags) -> None:
+    """Raise for flags that never start, whatever the model (spec §1.2)."""
+    n_slots = AUTO_PARALLEL if flags.parallel < 0 else flags.parallel
+    for name, kind in (("-ctk", flags.type_k), ("-ctv", flags.type_v)):
+        if kind not in KV_TYPES:
+            raise ContextError(f"{name}: Unsupported cache type: {kind} (one of {', '.join(KV_TYPES)})")
+    if flags.flash_attn == "off" and KV_TYPES[flags.type_v].block_values > 1:
+        raise ContextError("-ctv: quantized V cache requires flash_attn to be enabled; leave -fa out or use -fa on")
+    if flags.parallel == 0:
+        raise ContextError("-np 0: invalid value for n_parallel; use 1 to 256, or -1 for automatic")
+    if n_slots > MAX_SLOTS:
+        raise ContextError(f"-np {n_slots}: n_seq_max must be <= {MAX_SLOTS}; use at most {MAX_SLOTS} slots")
+    if flags.ctx_size is not None and flags.ctx_size < 0:
+        raise ContextError(f"-c {flags.ctx_size}: a context cannot be negative (n_ctx_seq == 0); use 0 or leave -c out")
+    if flags.kv_unified_per_slot < 0:
+        raise ContextError(f"--kv-unified-per-slot {flags.kv_unified_per_slot}: use 0 (no limit) or a number of tokens")
+    if flags.batch == 0 and flags.ubatch == 0:
+        raise ContextError("-b 0 -ub 0: n_batch and n_ubatch cannot both be zero")
+    if flags.batch < max(2, n_slots):
+        raise ContextError(f"-b {flags.batch}: the batch must hold one token of each slot; use at least {max(2, n_slots)}")
+    if flags.ubatch < 0:
+        raise ContextError(f"-ub {flags.ubatch}: use 0 (same as -b) or a number of tokens")
+
+
+def _raw_size(
+    flags: LaunchFlags, model: ModelFacts, memory: int | None, n_slots: int, unified: bool
+) -> tuple[int, list[ContextLine]]:
+    """Resolve ``-c`` before padding, with the lines about it (spec §2.1, §2.2)."""
+    lines: list[ContextLine] = []
+    if flags.parallel < 0:
+        text = f"n_parallel is set to auto, using n_parallel = {n_slots} and kv_unified = true"
+        lines.append(ContextLine("T", "srv  llama_server: ", text))
+    per_slot = flags.kv_unified_per_slot
+    if flags.ctx_size is None and per_slot > 0:
+        total = n_slots * per_slot
+        text = f"sizing KV pool to n_parallel * kv_unified_per_slot = {n_slots} * {per_slot} = {total}"
+        lines.append(ContextLine("I", "srv    load_model: ", f"--kv-unified-per-slot: {text}"))
+        return total, lines
+    if flags.ctx_size:
+        return flags.ctx_size, lines
+    if not flags.fit:
+        return model.n_ctx_train, lines
+    n_stream = 1 if unified else n_slots
+    full = model.n_ctx_train * n_stream
+    if n_stream > 1:
+        text = f"context size unset and KV cache not unified -> using {full} for {n_slots} sequences:"
+        lines.append(ContextLine("T", "common_params_fit_impl: ", text))
+    if flags.ctx_size is None and memory is not None and model.shape is not None:
+        return _fit(flags, model, memory, n_stream, full, lines), lines
+    return full, lines
+
+
+def _fit(
+    flags: LaunchFlags, model: ModelFacts, memory: int, n_stream: int, full: int, lines: list[ContextLine]
+) -> int:
+    """Shrink an unset context until it fits the memory (spec §2.2)."""
+
+    def used(tokens: int) -> int:
+        return model.weight_bytes + (_bytes(flags, model, tokens) or 0)
+
+    low = flags.fit_ctx * n_stream
+    room = memory - flags.fit_target * MIB
+    if used(full) <= room or full <= low:
+        return full
+    raw = low
+    if room > used(low):
+        raw = low + (full - low) * (room - used(low)) // (used(full) - used(low))
+        raw = max(raw // (256 * n_stream) * 256 * n_stream, low)
+    prefix = "common_params_fit_impl: "
+    over = (used(full) - room) // MIB
+    less = (used(full) - used(raw)) // MIB
+    cannot = f"cannot meet free memory target of {flags.fit_target} MiB, need to reduce device memory by {over} MiB"
+    lines.append(ContextLine("T", prefix, cannot))
+    reduced = f"context size reduced from {full} to {raw} -> need {less} MiB less memory in total"
+    lines.append(ContextLine("T", prefix, reduced))
+    return raw
+
+
+def _bytes(flags: LaunchFlags, model: ModelFacts, n_cells: int) -> int | None:
+    if model.shape is None:
+        return None
+    try:
+        return kv_bytes(model.shape, n_cells, flags.type_k, flags.type_v)
+    except ValueError as error:
+        raise ContextError(f"-ctk/-ctv: {error}") from None
+
+
+def _log(plan: ContextPlan, model: ModelFacts, asked: int) -> Iterator[ContextLine]:
+    """llama-server's lines about the context in its order (spec §2.3)."""
+    lib = "llama_context: "
+    if not plan.unified and plan.n_ctx != asked:
+        text = f"n_ctx is not divisible by n_seq_max - rounding down to {plan.n_ctx}"
+        yield ContextLine("W", lib, text)
+    for name, value in _table(plan, model):
+        yield ContextLine("T", lib, f"{name:<21} = {value}")
+    if plan.n_ctx_seq < model.n_ctx_train:
+        text = f"n_ctx_seq ({plan.n_ctx_seq}) < n_ctx_train ({model.n_ctx_train})"
+        yield ContextLine("T", lib, f"{text} -- the full capacity of the model will not be utilized")
+    elif plan.n_ctx_seq > model.n_ctx_train:
+        text = f"n_ctx_seq ({plan.n_ctx_seq}) > n_ctx_train ({model.n_ctx_train})"
+        yield ContextLine("W", lib, f"{text} -- possible training context overflow")
+    yield from _kv_lines(plan, model)
+    yield from _slot_lines(plan, model)
+
+
+def _table(plan: ContextPlan, model: ModelFacts) -> list[tuple[str, str]]:
+    return [
+        ("n_seq_max", str(plan.n_slots)),
+        ("n_ctx", str(plan.n_ctx)),
+        ("n_ctx_seq", str(plan.n_ctx_seq)),
+        ("n_batch", str(plan.n_batch)),
+        ("n_ubatch", str(plan.n_ubatch)),
+        ("causal_attn", "1"),
+        ("flash_attn", {"auto": "auto", "on": "enabled", "off": "disabled"}[plan.flags.flash_attn]),
+        ("kv_unified", "true" if plan.unified else "false"),
+        ("freq_base", f"{model.rope_base:.1f}"),
+        ("freq_scale", f"{model.rope_scale:g}"),
+        ("n_rs_seq", "0"),
+        ("n_outputs_max", str(plan.n_outputs_max)),
+        ("n_outputs_max_per_seq", "1"),
+    ]
+
+
+def _kv_lines(plan: ContextPlan, model: ModelFacts) -> Iterator[ContextLine]:
+    """The cache's own lines (spec §3.1)."""
+    if model.shape is None or plan.kv_bytes is None:
+        return
+    flags, shape, lib = plan.flags, model.shape, "llama_kv_cache: "
+    size_k = kv_bytes(replace(shape, head_dim_v=0), plan.n_cells, flags.type_k, flags.type_v) / MIB
+    size_v = plan.kv_bytes / MIB - size_k
+    yield ContextLine("T", lib, f"{'CPU':>10} KV buffer size = {plan.kv_bytes / MIB:8.2f} MiB")
+    cells = f"({plan.n_ctx_seq:6} cells, {shape.n_layer:3} layers, {plan.n_slots:2}/{plan.n_stream} seqs)"
+    parts = f"K ({flags.type_k}): {size_k:7.2f} MiB, V ({flags.type_v}): {size_v:7.2f} MiB"
+    yield ContextLine("T", lib, f"size = {plan.kv_bytes / MIB:7.2f} MiB {cells}, {parts}")
+    for name, kind, width in (("k", flags.type_k, shape.head_dim_k), ("v", flags.type_v, shape.head_dim_v)):
+        rotation = 64 if KV_TYPES[kind].block_values > 1 and width % 64 == 0 else 0
+        yield ContextLine("T", lib, f"n_rot_{name} = {rotation}, n_embd_head_k_all = {shape.head_dim_k}")
+
+
+def _slot_lines(plan: ContextPlan, model: ModelFacts) -> Iterator[ContextLine]:
+    """The server's lines about the slots' limits."""
+    srv = "srv    load_model: "
+    per_slot = plan.flags.kv_unified_per_slot
+    if plan.n_ctx_seq > per_slot > 0:
+        text = f"capping per-slot context ({plan.n_ctx_seq}) to --kv-unified-per-slot ({per_slot})"
+        yield ContextLine("I", srv, text)
+    elif per_slot > plan.n_ctx_seq:
+        yield ContextLine(
+            "W",
+            srv,
+            f"--kv-unified-per-slot ({per_slot}) exceeds the per-slot pool capacity ({plan.n_ctx_seq}) - cap has no"
+            f" effect, slots are limited to {plan.n_ctx_seq} (raise the KV pool with -c, or unset -c to size it to"
+            " n_parallel * kv_unified_per_slot)",
+        )
+    capped = min(plan.n_ctx_seq, per_slot) if per_slot > 0 else plan.n_ctx_seq
+    if capped > model.n_ctx_train:
+        text = f"the slot context ({capped}) exceeds the training context of the model ({model.n_ctx_train}) - capping"
+        yield ContextLine("W", srv, text)
+    mode = "true" if plan.unified else "false"
+    slots = f"n_slots = {plan.n_slots}, n_ctx_slot = {plan.slot_n_ctx}, kv_unified = '{mode}'"
+    yield ContextLine("I", srv, f"initializing, {slots}")
+    for slot in range(plan.n_slots):
+        yield ContextLine("T", f"slot   load_model: id {slot:2} | task -1 | ", f"new slot, n_ctx = {plan.slot_n_ctx}")
+
+
+def _notes(plan: ContextPlan, model: ModelFacts, asked: int) -> Iterator[str]:
+    """What a person should know and the log does not say plainly."""
+    if not plan.unified and plan.n_ctx != asked:
+        share = asked // plan.n_slots
+        yield (
+            f"the log says rounding down, but the total went up: {asked} / {plan.n_slots} slots = {share},"
+            f" rounded up to {plan.n_ctx_seq} each, {plan.n_ctx} together"
+        )
+    if plan.flags.parallel < 0 and not plan.flags.kv_unified:
+        yield f"-np automatic: {plan.n_slots} slots share one pool of {plan.n_cells} cells; nothing reserves a share"
+    wasted = plan.n_ctx_seq - plan.slot_n_ctx
+    if wasted > 0 and not plan.unified:
+        yield f"each slot's stream has {plan.n_ctx_seq} cells but the slot may use {plan.slot_n_ctx}: {wasted} stay empty"

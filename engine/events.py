@@ -1,0 +1,160 @@
+"""What happened between two looks: small frozen records, numbered by the ring that keeps them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from threading import Lock
+
+__all__ = [
+    "ContextShifted",
+    "Event",
+    "EventBatch",
+    "EventRing",
+    "LogLine",
+    "Notice",
+    "PoolFull",
+    "Purged",
+    "Retuned",
+    "SlotChosen",
+    "TaskDeferred",
+    "TaskEnded",
+    "TaskStarted",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events; ``time`` is seconds on the backend's clock."""
+
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChosen(Event):
+    """A slot was picked: ``how`` is "id", "lcp" or "lru" (spec §5.2)."""
+
+    slot: int
+    task: int
+    how: str
+    similarity: float | None = None
+    keep: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDeferred(Event):
+    """No slot was free (or the pinned one was busy): the task waits."""
+
+    task: int
+    id_slot: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStarted(Event):
+    """A task took a slot; ``waited`` is its time in the queues in seconds."""
+
+    slot: int
+    task: int
+    waited: float | None
+    n_prompt: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnded(Event):
+    """A task left its slot. ``reason``: eos, limit, word, none, error, cancel, or "unseen" (ended between two polls)."""
+
+    slot: int
+    task: int
+    reason: str
+    n_decoded: int | None = None
+    n_prompt: int | None = None
+    truncated: bool | None = None
+    prompt_seconds: float | None = None
+    generation_seconds: float | None = None
+    n_cached: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purged(Event):
+    """An idle slot's cached tokens were dropped to make room in the unified pool (spec §3.3)."""
+
+    slot: int
+    n_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFull(Event):
+    """The pool had no room left: ``n_tasks`` running tasks ended with an error (spec §3.3)."""
+
+    n_tasks: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContextShifted(Event):
+    """A slot discarded ``n_discard`` tokens after the first ``n_keep`` (spec §6.2)."""
+
+    slot: int
+    task: int
+    n_keep: int
+    n_left: int
+    n_discard: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine(Event):
+    """One line of a server's log: level letter I, W, E or D, and the text with its prefix."""
+
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retuned(Event):
+    """The engine was rebuilt with other flags."""
+
+    summary: str
+    n_requeued: int = 0
+    n_tokens_again: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """Something a person should read: a restart of the server, a lost connection, a warning."""
+
+    text: str
+    severity: str = "information"  # or "warning", "error"
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Events after a cursor, the cursor to ask with next, and how many were lost because the ring was too short."""
+
+    events: tuple[Event, ...] = ()
+    cursor: int = 0
+    dropped: int = 0
+
+
+class EventRing:
+    """A bounded, thread-safe ring of events. Cursors count events ever added."""
+
+    def __init__(self, capacity: int = 4096) -> None:
+        self._events: deque[Event] = deque(maxlen=capacity)
+        self._added = 0
+        self._lock = Lock()
+
+    def extend(self, events: Iterable[Event]) -> None:
+        """Add events in order."""
+        with self._lock:
+            for event in events:
+                self._events.append(event)
+                self._added += 1
+
+    def after(self, cursor: int) -> EventBatch:
+        """Return what was added since ``cursor`` (0 = from the beginning)."""
+        with self._lock:
+            first = self._added - len(self._events)
+            start = max(cursor, first)
+            kept = tuple(self._events)[start - first :] if start < self._added else ()
+            return EventBatch(kept, self._added, max(0, first - cursor))

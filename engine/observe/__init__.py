@@ -1,0 +1,1 @@
+"""What a watcher may conclude."""

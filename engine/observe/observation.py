@@ -1,0 +1,62 @@
+"""What a watcher concludes from snapshots: rates, history, findings. Frozen, made once per refresh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+__all__ = ["NOTHING_OBSERVED", "Finding", "Observation", "Point", "SlotRate"]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRate:
+    """Tokens per second of one slot's running task; None = not known yet. ``stalled_for``: seconds without progress."""
+
+    prompt: float | None = None
+    generation: float | None = None
+    stalled_for: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One moment of the history; None = not known then. ``break_before`` marks a restart or a gap."""
+
+    time: float
+    busy: int | None = None
+    waiting: int | None = None
+    prompt_rate: float | None = None
+    generation_rate: float | None = None
+    pool_used: int | None = None
+    slot_rates: tuple[float | None, ...] = ()
+    break_before: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One conclusion: what is the case, the evidence on the screen for it, and what to change, one line each.
+
+    ``key`` is stable while the finding stands; ``severity`` is information, warning or error.
+    """
+
+    key: str
+    text: str
+    evidence: str
+    advice: str
+    severity: str = "warning"
+    slots: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Everything derived from the snapshots so far. Rates are tokens per second of all slots together."""
+
+    rates: Mapping[int, SlotRate] = field(default_factory=lambda: MappingProxyType({}))
+    prompt_rate: float | None = None
+    generation_rate: float | None = None
+    history: tuple[Point, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    restarts: int = 0
+
+
+NOTHING_OBSERVED = Observation()

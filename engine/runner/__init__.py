@@ -1,0 +1,1 @@
+"""A llama-server as our child."""

@@ -1,0 +1,1 @@
+"""The HTTP face, wire-compatible with llama-server."""

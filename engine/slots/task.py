@@ -1,0 +1,176 @@
+"""What the scheduler is asked to do and what it answers: plain frozen records, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ..model.interface import TokenIds
+from ..model.sampling_params import SamplingParams
+
+__all__ = [
+    "ActionDone",
+    "ActionTask",
+    "Failed",
+    "Final",
+    "Partial",
+    "Progress",
+    "Result",
+    "Started",
+    "StopType",
+    "TaskParams",
+    "Timings",
+    "TokenProbs",
+]
+
+
+class StopType(StrEnum):
+    """Why a generation ended (spec §6.7)."""
+
+    NONE = "none"
+    EOS = "eos"
+    LIMIT = "limit"
+    WORD = "word"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskParams:
+    """Parameters of a completion, already checked (spec §8.3). ``n_predict`` None = the server's ``-n``.
+
+    ``requested_n_predict`` is what /slots shows. ``extra`` holds response-only fields that the engine passes through.
+    """
+
+    n_predict: int | None = None
+    cache_prompt: bool = True
+    n_keep: int = 0
+    n_discard: int = 0
+    n_indent: int = 0
+    t_max_predict_ms: int = -1
+    n_cmpl: int = 1
+    n_cache_reuse: int = 0
+    id_slot: int = -1
+    stream: bool = False
+    return_tokens: bool = False
+    return_progress: bool = False
+    timings_per_token: bool = False
+    stop: tuple[str, ...] = ()
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionTask:
+    """Save, restore or erase a slot. ``data`` is the file's content for a restore; the caller does the file I/O."""
+
+    action: str
+    id_slot: int
+    filename: str = ""
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Raw times of a task in µs and counts (spec §7.11); the HTTP face makes the rates."""
+
+    cache_n: int = 0
+    prompt_n: int = 0
+    prompt_us: int = 0
+    predicted_n: int = 0
+    predicted_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenProbs:
+    """Probabilities of one token: the chosen one and the top list as (token, bytes, probability or log-probability)."""
+
+    token: int
+    text: bytes
+    value: float
+    top: tuple[tuple[int, bytes, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Something a task says. ``index`` is the output's number within its request."""
+
+    task: int
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Started(Result):
+    """The slot looks at the prompt now (a stream's headers go out)."""
+
+    slot: int
+    n_prompt: int
+    n_cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress(Result):
+    """A piece of the prompt is done (``return_progress``)."""
+
+    total: int
+    cache: int
+    processed: int
+    time_us: int
+    timings: Timings
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Result):
+    """One sampled token; ``text`` may be empty (held back) or hold earlier tokens' text."""
+
+    token: int
+    text: str
+    n_decoded: int
+    n_prompt: int
+    timings: Timings
+    probs: TokenProbs | None = None
+    completes_stop: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Final(Result):
+    """The end of a completion (spec §7.9). ``text`` is the whole answer, ``tail`` what no `Partial` has carried."""
+
+    slot: int
+    text: str
+    tail: str
+    tokens: tuple[int, ...]
+    n_prompt: int
+    n_decoded: int
+    n_cached_end: int  # tokens left in the KV ("tokens_cached")
+    truncated: bool
+    has_new_line: bool
+    stop_type: StopType
+    stopping_word: str
+    timings: Timings
+    prompt: TokenIds
+    params: TaskParams
+    probs: tuple[TokenProbs, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Result):
+    """The end of a task by an error or a cancel: status, type and message of spec §7.1."""
+
+    status: int
+    kind: str
+    message: str
+    n_prompt: int | None = None  # with exceed_context_size_error
+    n_ctx: int | None = None
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDone(Result):
+    """The end of a slot action: the id as requested, tokens concerned, bytes, and a save's content."""
+
+    action: str
+    id_slot: int
+    n_tokens: int
+    n_bytes: int
+    time_us: int
+    data: bytes | None = None

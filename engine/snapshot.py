@@ -1,0 +1,286 @@
+"""What a watcher sees: frozen data that crosses from a backend to the screen.
+
+``None`` always means *not known*; it is never a stand-in for zero. Times are seconds on the backend's own clock
+(`Snapshot.time` is "now" on that clock), so that nobody downstream has to read a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+__all__ = [
+    "EMPTY",
+    "EndpointState",
+    "EndpointView",
+    "Health",
+    "HealthState",
+    "KvPool",
+    "PaceView",
+    "PollView",
+    "ServerFacts",
+    "SlotDetails",
+    "SlotState",
+    "SlotView",
+    "Snapshot",
+    "Totals",
+    "WaitingRequest",
+    "WaitingView",
+]
+
+
+class SlotState(StrEnum):
+    """What a slot is doing, as far as an observer can tell (spec §4.1)."""
+
+    UNUSED = "unused"  # never had a task
+    IDLE = "idle"
+    PROMPT = "prompt"  # busy, no token sampled yet
+    GENERATING = "generating"
+    BUSY = "busy"  # busy, but the server does not tell with what
+
+
+@dataclass(frozen=True, slots=True)
+class SlotView:
+    """One slot. Counts are tokens.
+
+    ``n_tokens`` is what the slot's KV holds now, prompt and answer together (``n_prompt_tokens`` of /slots, spec §7.3).
+    ``n_prompt`` is the whole prompt's length, which no endpoint of llama-server tells.
+    ``task`` is the running task, or the last one while idle.
+    """
+
+    id: int
+    state: SlotState
+    n_ctx: int | None = None
+    task: int | None = None
+    n_tokens: int | None = None
+    n_prompt: int | None = None
+    n_prompt_processed: int | None = None
+    n_prompt_cached: int | None = None
+    n_decoded: int | None = None
+    n_remain: int | None = None  # None while idle or not told
+    unlimited: bool = False  # the task has no limit of its own ("no limit" on screen)
+    truncated: bool | None = None
+    state_word: str | None = None  # a look-alike server's own word for the state
+    prompt_seconds: float | None = None  # exact, where the engine tells it
+    generation_seconds: float | None = None  # first to latest sampled token
+    started_at: float | None = None  # when the running task took the slot
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a task holds the slot."""
+        return self.state in (SlotState.PROMPT, SlotState.GENERATING, SlotState.BUSY)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRequest:
+    """A request in the deferred queue, in queue order."""
+
+    task: int
+    n_prompt: int | None = None
+    id_slot: int | None = None  # the pin; None = any slot
+    since: float | None = None
+    kind: str = "completion"  # or "save", "restore", "erase"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingView:
+    """The deferred queue. ``count`` None = unknown, ``why`` then says why and what would tell it."""
+
+    count: int | None = None
+    requests: tuple[WaitingRequest, ...] | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KvPool:
+    """The KV cells of all slots together, in tokens.
+
+    ``unified`` None = not told. ``cells`` is the pool's size, ``candidates`` what it could be where it is not known.
+    ``active`` are tokens of busy slots, ``cached`` tokens kept in idle ones. ``estimated`` marks sums that are taken
+    from the slots instead of from the cells.
+    """
+
+    unified: bool | None = None
+    cells: int | None = None
+    candidates: tuple[int, ...] = ()
+    active: int | None = None
+    cached: int | None = None
+    estimated: bool = False
+    n_bytes: int | None = None
+    why: str | None = None
+
+    @property
+    def used(self) -> int | None:
+        """Tokens held, busy and idle slots together."""
+        return None if self.active is None or self.cached is None else self.active + self.cached
+
+    @property
+    def free(self) -> int | None:
+        """Cells without a token; None where the pool's size is not known."""
+        return None if self.cells is None or self.used is None else max(0, self.cells - self.used)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counters since the server started (spec §7.6); None = not told."""
+
+    prompt_tokens: float | None = None
+    prompt_tokens_cached: float | None = None
+    prompt_seconds: float | None = None
+    predicted_tokens: float | None = None
+    predicted_seconds: float | None = None  # summed over slots
+    decodes: float | None = None
+    busy_per_decode: float | None = None
+    n_tokens_max: float | None = None
+    processing: int | None = None
+    kv_ratio: float | None = None  # only servers before May 2025 and forks
+
+
+class HealthState(StrEnum):
+    """What is known about whether the watched thing works."""
+
+    OK = "ok"
+    CONNECTING = "connecting"
+    LOADING = "loading"
+    REFUSED = "refused"
+    NO_ANSWER = "no answer"
+    STALLED = "not scheduling"  # /health answers, /slots does not
+    KEY = "key needed"
+    ASLEEP = "asleep"
+    ROUTER = "router"  # no model chosen yet
+    NOTHING = "nothing to monitor"
+    FOREIGN = "not a llama-server"
+    ERROR = "error"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """State in one word, then what happened and what to do in one line each."""
+
+    state: HealthState = HealthState.CONNECTING
+    message: str = ""
+    advice: str = ""
+    since: float | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the data on screen are current."""
+        return self.state in (HealthState.OK, HealthState.ASLEEP)
+
+
+class EndpointState(StrEnum):
+    """What one endpoint of a server elsewhere said last."""
+
+    UNKNOWN = "not asked"
+    OK = "ok"
+    OFF = "switched off"
+    ABSENT = "absent"
+    KEY = "key needed"
+    LOADING = "loading"
+    NO_ANSWER = "no answer"
+    REFUSED = "refused"
+    BAD = "unreadable"
+    TOO_LARGE = "answer too large"
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointView:
+    """One endpoint: its state, the note to show, when it last answered (clock), and how long that took (s)."""
+
+    state: EndpointState = EndpointState.UNKNOWN
+    note: str = ""
+    answered_at: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PollView:
+    """How a remote server is being asked. ``idle_gap`` is the present gap of /slots while nothing happens."""
+
+    interval: float
+    idle_gap: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PaceView:
+    """How the embedded engine's steps are timed. ``lag`` > 1: real compute takes that many times the profile's time."""
+
+    profile: str = "off"
+    lag: float | None = None
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether the times on screen are a device profile's and not this machine's."""
+        return self.profile != "off"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What stays the same while a server runs; None = not told.
+
+    ``source`` is "embedded", a URL without secrets, or a recording's name. ``n_ctx`` is the total of ``-c`` after
+    rounding, ``n_ctx_slot`` one slot's limit.
+    """
+
+    source: str = ""
+    model: str | None = None
+    model_path: str | None = None
+    n_params: int | None = None
+    n_ctx_train: int | None = None
+    n_slots: int | None = None
+    n_ctx: int | None = None
+    n_ctx_slot: int | None = None
+    unified: bool | None = None
+    n_batch: int | None = None
+    n_ubatch: int | None = None
+    type_k: str | None = None
+    type_v: str | None = None
+    build: str | None = None
+    models: tuple[tuple[str, str], ...] = ()  # a router's models: (name, state)
+    endpoints: Mapping[str, EndpointView] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything the screen shows at one moment. ``slots`` None = the server does not tell its slots."""
+
+    time: float = 0.0
+    serial: int = 0
+    facts: ServerFacts = field(default_factory=ServerFacts)
+    health: Health = field(default_factory=Health)
+    slots: tuple[SlotView, ...] | None = None
+    slots_at: float | None = None  # when the slots were true (they age while a server does not answer)
+    waiting: WaitingView = field(default_factory=WaitingView)
+    pool: KvPool = field(default_factory=KvPool)
+    totals: Totals = field(default_factory=Totals)
+    poll: PollView | None = None
+    pace: PaceView | None = None
+
+    @property
+    def busy(self) -> int | None:
+        """Busy slots now."""
+        return None if self.slots is None else sum(slot.is_busy for slot in self.slots)
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the slots were true."""
+        return None if self.slots_at is None else max(0.0, self.time - self.slots_at)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotDetails:
+    """Asked for, never part of a snapshot: one slot's parameters, timings and text where known."""
+
+    slot: int
+    params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    timings: Mapping[str, float | int | None] = field(default_factory=lambda: MappingProxyType({}))
+    prompt: str | None = None
+    generated: str | None = None
+    note: str = ""
+
+
+EMPTY = Snapshot()

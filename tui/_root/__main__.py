@@ -1,0 +1,5 @@
+"""``python -m slotview``."""
+
+from slotview.tui.cli import main
+
+main()

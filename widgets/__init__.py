@@ -1,0 +1,1 @@
+"""How one thing looks; one file each."""
