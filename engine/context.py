@@ -76,11 +76,15 @@ class LaunchFlags:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What the arithmetic needs of a model. ``shape`` None = sizes in bytes are not known."""
+    """What the arithmetic needs of a model. ``shape`` None = sizes in bytes are not known.
+
+    ``compute_bytes``: working memory of a step, beside weights and KV.
+    """
 
     n_ctx_train: int
     shape: KvShape | None = None
     weight_bytes: int = 0
+    compute_bytes: int = 0
     rope_base: float = 10000.0
     rope_scale: float = 1.0
 
@@ -225,7 +229,7 @@ def _fit(
     """Shrink an unset context until it fits the memory (spec §2.2)."""
 
     def used(tokens: int) -> int:
-        return model.weight_bytes + (_bytes(flags, model, tokens) or 0)
+        return model.weight_bytes + model.compute_bytes + (_bytes(flags, model, tokens) or 0)
 
     low = flags.fit_ctx * n_stream
     room = memory - flags.fit_target * MIB

@@ -1,0 +1,217 @@
+"""llama-server's command line and environment, read into frozen options (spec §1). No NumPy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from .context import LaunchFlags
+from .flag_table import FLAGS, REFUSED, Flag, Kind
+from .model.sampling_params import SamplingParams
+
+__all__ = ["EngineFlags", "FlagError", "HttpFlags", "parse_flags"]
+
+TRUE_WORDS = ("on", "enabled", "true", "1")
+FALSE_WORDS = ("off", "disabled", "false", "0")
+
+
+class FlagError(ValueError):
+    """A flag that cannot be used; the text is one line in llama-server's words where it has some."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpFlags:
+    """Flags of the HTTP side (spec §1.4). ``timeout`` and ``sse_ping_interval`` in seconds."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    api_prefix: str = ""
+    alias: str = ""
+    slots: bool = True
+    metrics: bool = False
+    props: bool = False
+    slot_save_path: str = ""
+    api_keys: tuple[str, ...] = field(default=(), repr=False)
+    api_key_file: str = ""
+    timeout: int = 3600
+    sse_ping_interval: int = 30
+    chat_template: str = ""
+    cors_origins: str = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFlags:
+    """Everything the engine can be started with. ``warnings`` are lines to print before it starts."""
+
+    model: str = ""
+    launch: LaunchFlags = field(default_factory=LaunchFlags)
+    http: HttpFlags = field(default_factory=HttpFlags)
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    n_predict: int = -1
+    n_keep: int = 0
+    cont_batching: bool = True
+    context_shift: bool = False
+    reverse_prompt: tuple[str, ...] = ()
+    slot_prompt_similarity: float = 0.1
+    cache_prompt: bool = True
+    cache_reuse: int = 0
+    cache_ram: int = 8192
+    cache_idle_slots: bool = True
+    threads: int = -1
+    verbosity: int = 3
+    log_prefix: bool = True
+    log_timestamps: bool = True
+    log_jsonl: bool = False
+    log_file: str = ""
+    batching: str = "continuous"
+    pace: str = ""
+    slots_debug: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def parse_flags(words: Sequence[str], environ: Mapping[str, str] | None = None) -> EngineFlags:
+    """Read a command line after the environment (spec §1.1). Raises `FlagError` with one line.
+
+    ``environ`` None = no environment variables are looked at; pass `os.environ` for a program's own start.
+    """
+    values: dict[str, object] = {}
+    warnings: list[str] = []
+    environ = {} if environ is None else environ
+    from_environment = _read_environment(environ, values)
+    seen: set[str] = set()
+    rest = list(words)
+    while rest:
+        _read_option(rest, values, seen, from_environment, warnings)
+    flags = _assemble(values)
+    debug = environ.get("LLAMA_SERVER_SLOTS_DEBUG", "")
+    return replace(flags, warnings=tuple(warnings), slots_debug=debug.strip() not in ("", "0"))
+
+
+def _read_environment(environ: Mapping[str, str], values: dict[str, object]) -> dict[str, str]:
+    """Take values from the environment; returns field → variable for those found."""
+    found: dict[str, str] = {}
+    for flag in FLAGS:
+        if not flag.env:
+            continue
+        if flag.kind is Kind.SWITCH and (negative := flag.env.replace("LLAMA_ARG_", "LLAMA_ARG_NO_")) in environ:
+            values[flag.field], found[flag.field] = False, negative
+        elif flag.env in environ:
+            text = environ[flag.env]
+            try:
+                value: object = _boolean(text) if flag.kind is Kind.SWITCH else _convert(flag, text)
+            except FlagError as error:
+                raise FlagError(f'error while handling environment variable "{flag.env}": {error}') from None
+            values[flag.field], found[flag.field] = value, flag.env
+    return found
+
+
+def _boolean(text: str) -> bool:
+    if text in TRUE_WORDS:
+        return True
+    if text in FALSE_WORDS:
+        return False
+    raise FlagError("invalid boolean value")
+
+
+def _read_option(
+    rest: list[str], values: dict[str, object], seen: set[str], environment: dict[str, str], warnings: list[str]
+) -> None:
+    """Take one option and its value from the front of ``rest``."""
+    word = rest.pop(0)
+    name, equals, attached = word.partition("=")
+    name = name[:2] + name[2:].replace("_", "-") if name.startswith("--") else name
+    if name in REFUSED:
+        raise FlagError(f"error: {name} is not possible here: {REFUSED[name]}")
+    flag = BY_NAME.get(name)
+    if flag is None:
+        raise FlagError(f"error: invalid argument: {word}")
+    if flag.kind is Kind.SWITCH:
+        if equals:
+            raise FlagError(f'error while handling argument "{name}": error: it takes no value')
+        values[flag.field] = name not in flag.negative
+    else:
+        if not equals and not rest:
+            raise FlagError(f'error while handling argument "{name}": error: expected value for argument')
+        text = attached if equals else rest.pop(0)
+        _store(flag, name, text, values, append=flag.field in seen)
+    if flag.field in environment:
+        warnings.append(
+            f"warn: {environment[flag.field]} environment variable is set, but will be overwritten by command line"
+            f" argument {name}"
+        )
+    elif flag.field in seen and flag.kind not in (Kind.LIST, Kind.WORDS, Kind.SWITCH):
+        warnings.append(
+            f"DEPRECATED: argument '{name}' specified multiple times, use comma-separated values instead"
+            " (only last value will be used)"
+        )
+    if flag.warning:
+        warnings.append(f"warn: {name}: {flag.warning}")
+    seen.add(flag.field)
+
+
+def _store(flag: Flag, name: str, text: str, values: dict[str, object], *, append: bool) -> None:
+    try:
+        value = _convert(flag, text)
+    except FlagError as error:
+        raise FlagError(f'error while handling argument "{name}": error: {error}') from None
+    if flag.kind in (Kind.LIST, Kind.WORDS) and append:
+        before = values[flag.field]
+        assert isinstance(before, tuple)
+        assert isinstance(value, tuple)
+        value = (*before, *value)
+    values[flag.field] = value
+
+
+def _convert(flag: Flag, text: str) -> object:
+    """Turn a word into the flag's value and check its range."""
+    match flag.kind:
+        case Kind.INT:
+            return _number(flag, text, int)
+        case Kind.FLOAT:
+            return _number(flag, text, float)
+        case Kind.CHOICE:
+            if text not in flag.choices:
+                raise FlagError(flag.complaint.format(text) or f"unknown value '{text}', one of {', '.join(flag.choices)}")
+            return flag.choices[text]
+        case Kind.LIST:
+            return tuple(part for part in text.split(",") if part)
+        case Kind.WORDS:
+            return (text,)
+        case _:
+            return text
+
+
+def _number(flag: Flag, text: str, kind: type[int] | type[float]) -> int | float:
+    try:
+        value = kind(text)
+    except ValueError:
+        raise FlagError(f"'{text}' is not a number") from None
+    if value != value or (flag.low is not None and value < flag.low) or (flag.high is not None and value > flag.high):
+        bounds = f"at least {flag.low}" if flag.high is None else f"between {flag.low} and {flag.high}"
+        raise FlagError(flag.complaint or f"{text} must be {bounds}")
+    return value
+
+
+def _assemble(values: dict[str, object]) -> EngineFlags:
+    """Sort values into the frozen groups by the field's prefix."""
+    groups: dict[str, dict[str, object]] = {"launch": {}, "http": {}, "sampling": {}, "": {}}
+    for name, value in values.items():
+        group, dot, short = name.partition(".")
+        if name.startswith("ignored."):
+            continue
+        groups[group if dot else ""][short if dot else name] = value
+    return EngineFlags(
+        launch=LaunchFlags(**groups["launch"]),  # type: ignore[arg-type]
+        http=HttpFlags(**groups["http"]),  # type: ignore[arg-type]
+        sampling=SamplingParams(**groups["sampling"]),  # type: ignore[arg-type]
+        **groups[""],  # type: ignore[arg-type]
+    )
+
+
+def read_own_flags(words: Sequence[str]) -> EngineFlags:
+    """`parse_flags` with this process's environment."""
+    return parse_flags(words, os.environ)
+
+
+BY_NAME = {name: flag for flag in FLAGS for name in (*flag.names, *flag.negative)}
