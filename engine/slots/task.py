@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
 
 from ..model.interface import TokenIds
 from ..model.sampling_params import SamplingParams
@@ -94,6 +95,8 @@ class TokenProbs:
 class Result:
     """Something a task says. ``index`` is the output's number within its request."""
 
+    is_last: ClassVar[bool] = False
+
     task: int
     index: int
 
@@ -135,6 +138,8 @@ class Partial(Result):
 class Final(Result):
     """The end of a completion (spec §7.9). ``text`` is the whole answer, ``tail`` what no `Partial` has carried."""
 
+    is_last: ClassVar[bool] = True
+
     slot: int
     text: str
     tail: str
@@ -156,6 +161,8 @@ class Final(Result):
 class Failed(Result):
     """The end of a task by an error or a cancel: status, type and message of spec §7.1."""
 
+    is_last: ClassVar[bool] = True
+
     status: int
     kind: str
     message: str
@@ -167,6 +174,8 @@ class Failed(Result):
 @dataclass(frozen=True, slots=True)
 class ActionDone(Result):
     """The end of a slot action: the id as requested, tokens concerned, bytes, and a save's content."""
+
+    is_last: ClassVar[bool] = True
 
     action: str
     id_slot: int

@@ -1,0 +1,88 @@
+"""How long a step takes: as long as the arithmetic needs, or as long as another device would need."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+__all__ = ["PROFILES", "DeviceProfile", "StepWork", "UnknownProfileError", "microseconds", "profile"]
+
+
+class UnknownProfileError(ValueError):
+    """A profile's name that nobody knows; the text names those there are."""
+
+
+class StepWork(Protocol):
+    """What a profile needs to know of one decoded piece."""
+
+    @property
+    def n_prompt_tokens(self) -> int:
+        """Prompt tokens in the piece."""
+
+    @property
+    def n_decode_slots(self) -> int:
+        """Slots that generate in it, one token each."""
+
+    @property
+    def n_busy(self) -> int:
+        """Busy slots while it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProfile:
+    """Times of one device running one model, in milliseconds.
+
+    A piece of decode tokens takes ``step + per_slot × generating slots``; a piece with prompts takes
+    ``per_prompt`` for each slot whose prompt is in it and ``per_prompt_token`` for each token more.
+    """
+
+    name: str
+    about: str
+    step: float
+    per_slot: float
+    per_prompt: float
+    per_prompt_token: float
+
+    def step_us(self, work: StepWork) -> int:
+        """Duration of one piece in microseconds."""
+        duration = 0.0
+        if work.n_decode_slots:
+            duration += self.step + self.per_slot * work.n_decode_slots
+        if work.n_prompt_tokens:
+            n_prompts = max(1, work.n_busy - work.n_decode_slots)
+            duration += self.per_prompt * n_prompts + self.per_prompt_token * work.n_prompt_tokens
+        return round(duration * 1000)
+
+
+PROFILES: Mapping[str, DeviceProfile] = MappingProxyType(
+    {
+        entry.name: entry
+        for entry in (
+            DeviceProfile(
+                name="m4-9b",
+                about="a 9B model on an Apple M4 with 24 GB, after published measurements",
+                step=47.0,
+                per_slot=14.0,
+                per_prompt=400.0,
+                per_prompt_token=4.0,
+            ),
+        )
+    }
+)
+
+
+def profile(name: str) -> DeviceProfile | None:
+    """Find a profile by name; "off" or "" is None: no pacing. Raises `UnknownProfileError`."""
+    if name in ("", "off"):
+        return None
+    if name not in PROFILES:
+        raise UnknownProfileError(f"--pace {name}: no such profile; use off or one of {', '.join(PROFILES)}")
+    return PROFILES[name]
+
+
+def microseconds() -> int:
+    """Read the monotonic clock in microseconds."""
+    return time.monotonic_ns() // 1000
