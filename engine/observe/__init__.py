@@ -1,1 +1,1 @@
-"""What a watcher may conclude."""
+"""What a watcher may conclude from snapshots and events: rates, history, stalls, findings, recordings."""

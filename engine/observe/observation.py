@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ..events import TaskEnded
+
 __all__ = ["NOTHING_OBSERVED", "Finding", "Observation", "Point", "SlotRate"]
 
 
@@ -49,7 +51,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Everything derived from the snapshots so far. Rates are tokens per second of all slots together."""
+    """Everything derived from the snapshots so far. Rates are tokens per second of all slots together.
+
+    ``ended`` are the tasks that left their slots lately, oldest first; one that nobody reported has the reason "unseen"
+    and the last count that was seen, so it decoded at least that many tokens.
+    """
 
     rates: Mapping[int, SlotRate] = field(default_factory=lambda: MappingProxyType({}))
     prompt_rate: float | None = None
@@ -57,6 +63,7 @@ class Observation:
     history: tuple[Point, ...] = ()
     findings: tuple[Finding, ...] = ()
     restarts: int = 0
+    ended: tuple[TaskEnded, ...] = ()
 
 
 NOTHING_OBSERVED = Observation()

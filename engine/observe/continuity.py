@@ -1,0 +1,76 @@
+"""Whether two looks belong together: restarts, gaps, and answers that say nothing new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..snapshot import SlotState, SlotView, Snapshot, Totals
+
+__all__ = ["answered_at", "counters_fell", "expected_gap", "has_gap", "has_restarted", "is_new"]
+
+SILENCE = 5.0  # seconds without an answer that leave a gap in a chart, at the usual pace of polling
+
+
+def answered_at(snapshot: Snapshot) -> float:
+    """The time at which the snapshot's data were true: its answer's, not that of the look."""
+    return snapshot.time if snapshot.slots_at is None else snapshot.slots_at
+
+
+def expected_gap(snapshot: Snapshot) -> float:
+    """Seconds after which the next answer is due; 0 for the embedded engine, which always answers."""
+    poll = snapshot.poll
+    if poll is None:
+        return 0.0
+    return max(poll.interval, poll.idle_gap or 0.0)
+
+
+def is_new(old: Snapshot, new: Snapshot) -> bool:
+    """Whether an answer came since: equal times of the slots tell nothing new."""
+    if (new.slots is None) != (old.slots is None):
+        return True
+    if new.slots is None or new.slots_at is None:
+        return new.serial != old.serial
+    return new.slots_at != old.slots_at
+
+
+def has_gap(old: Snapshot, new: Snapshot) -> bool:
+    """Whether so much time passed between two answers that a line between them would be invented."""
+    elapsed = answered_at(new) - answered_at(old)
+    return elapsed > max(SILENCE, 3 * max(expected_gap(old), expected_gap(new)))
+
+
+def has_restarted(old: Snapshot, new: Snapshot) -> bool:
+    """Whether the slots of two answers belong to different lives of a server (or to different servers)."""
+    if new.time < old.time or (old.facts.source and old.facts.source != new.facts.source):
+        return True
+    if old.slots is None or new.slots is None:
+        return False
+    if old.slots_at is not None and new.slots_at is not None and new.slots_at < old.slots_at:
+        return True
+    return len(old.slots) != len(new.slots) or _slots_began_again(old.slots, new.slots)
+
+
+def counters_fell(old: Totals, new: Totals) -> bool:
+    """Whether counters that only grow are lower than before: the server began anew."""
+    pairs = (
+        (old.predicted_tokens, new.predicted_tokens),
+        (old.prompt_tokens, new.prompt_tokens),
+        (old.decodes, new.decodes),
+    )
+    return any(before is not None and after is not None and after < before for before, after in pairs)
+
+
+def _slots_began_again(before: tuple[SlotView, ...], after: tuple[SlotView, ...]) -> bool:
+    """A used slot never becomes unused, and ids grow with the server's life (spec §7.3).
+
+    A waiting task may start after a younger one (spec §5.5), so ids have begun again only where all of them lie below
+    all of those before.
+    """
+    if any(a.state is SlotState.UNUSED and b.state is not SlotState.UNUSED for b, a in zip(before, after, strict=True)):
+        return True
+    ids_before, ids_after = list(_tasks(before)), list(_tasks(after))
+    return bool(ids_before and ids_after) and max(ids_after) < min(ids_before)
+
+
+def _tasks(slots: Iterable[SlotView]) -> Iterable[int]:
+    return (slot.task for slot in slots if slot.task is not None and slot.task >= 0)

@@ -1,0 +1,52 @@
+"""The table of findings, and what keeps them from flickering (one rule per finding, each with its evidence)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import rules_queue
+from .observation import Finding
+from .scene import Rule, Scene
+
+__all__ = ["RULES", "FindingKeeper"]
+
+RULES: tuple[Rule, ...] = rules_queue.RULES
+
+_ORDER = {"error": 0, "warning": 1, "information": 2}
+
+
+@dataclass(slots=True)
+class _Standing:
+    """One rule's present finding, since when it holds, and when it last did."""
+
+    finding: Finding | None = None
+    since: float = 0.0
+    seen: float = 0.0
+    shown: bool = False
+
+
+class FindingKeeper:
+    """Applies all rules and shows a finding only after it has held for a while, and a while longer than it holds."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = tuple(rules)
+        self._standing = [_Standing() for _ in self._rules]
+
+    def update(self, scene: Scene) -> tuple[Finding, ...]:
+        """Return what stands now, the gravest first, in the table's order."""
+        now = scene.snapshot.time
+        for rule, standing in zip(self._rules, self._standing, strict=True):
+            _settle(rule, standing, rule.find(scene), now)
+        found = [standing.finding for standing in self._standing if standing.shown and standing.finding is not None]
+        return tuple(sorted(found, key=lambda finding: _ORDER.get(finding.severity, 1)))
+
+
+def _settle(rule: Rule, standing: _Standing, finding: Finding | None, now: float) -> None:
+    if finding is not None:
+        if standing.finding is None or standing.finding.key != finding.key:
+            standing.since, standing.shown = now, False
+        standing.finding, standing.seen = finding, now
+        standing.shown = standing.shown or now - standing.since >= rule.after
+    elif standing.finding is not None and (not standing.shown or now - standing.seen >= rule.linger):
+        standing.finding, standing.shown = None, False

@@ -1,0 +1,150 @@
+"""Follows tasks through slots: speeds, stalls, what all slots did together, and which tasks left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..events import Event, TaskEnded
+from ..snapshot import SlotState, SlotView, Snapshot
+from .continuity import answered_at, expected_gap
+from .observation import SlotRate
+from .rates import WINDOW, Throughput
+from .stalls import has_begun
+from .track import Growth, TaskTrack
+
+__all__ = ["Follower"]
+
+REMEMBERED = 512  # tasks that left and whose counts an event may still complete
+
+_NO_RATE = SlotRate()
+
+
+class Follower:
+    """Keeps one `TaskTrack` per busy slot and the throughput of all. ``n_begun``: tasks seen since the first answer."""
+
+    def __init__(self) -> None:
+        self.tracks: dict[int, TaskTrack] = {}
+        self.generated = Throughput()
+        self.processed = Throughput()
+        self.n_begun = 0
+        self._at: float | None = None
+        self._gone: dict[int, tuple[int | None, int | None]] = {}
+
+    def answer(self, snapshot: Snapshot) -> list[TaskTrack]:
+        """Take in an answer about the slots; return the tracks of tasks that are no longer there."""
+        at = answered_at(snapshot)
+        first = self._at is None
+        elapsed = 0.0 if self._at is None else at - self._at
+        interval = expected_gap(snapshot)
+        if first:
+            self.generated.begin(at)
+            self.processed.begin(at)
+        left: list[TaskTrack] = []
+        decoded = 0
+        for slot in snapshot.slots or ():
+            growth = self._slot(slot, at, elapsed, interval, left)
+            if growth is not None:
+                decoded += growth.decoded
+                self._processed(growth, at)
+        self.generated.add(at - elapsed, at, decoded)
+        self._at = at
+        return left
+
+    def _slot(self, slot: SlotView, at: float, elapsed: float, interval: float, left: list[TaskTrack]) -> Growth | None:
+        track = self.tracks.get(slot.id)
+        if track is not None and not (slot.is_busy and track.fits(slot)):
+            left.append(self._drop(track))
+            track = None
+        if not slot.is_busy:
+            return None
+        if track is None:
+            track = self.tracks[slot.id] = self._begin(slot, at, elapsed)
+        return track.add(slot, at, elapsed, interval)
+
+    def _begin(self, slot: SlotView, at: float, elapsed: float) -> TaskTrack:
+        """Start to follow a task; one that was in another slot before (a retune) keeps its counts."""
+        self.n_begun += 1
+        track = TaskTrack(slot.id, slot.task, first_at=at, begun=self._at is not None, progress_at=at)
+        track.started_at = slot.started_at
+        if track.begun:
+            track.started_at = at if slot.started_at is None else slot.started_at
+            track.prompt.begin(at, elapsed)
+        if slot.task is not None and slot.task in self._gone:
+            track.n_decoded, track.n_processed = self._gone[slot.task]
+        return track
+
+    def _drop(self, track: TaskTrack) -> TaskTrack:
+        del self.tracks[track.slot]
+        if track.task is not None:
+            self._remember(track.task, track.n_decoded, track.n_processed)
+        return track
+
+    def _remember(self, task: int, decoded: int | None, processed: int | None) -> None:
+        self._gone.pop(task, None)
+        self._gone[task] = (decoded, processed)
+        if len(self._gone) > REMEMBERED:
+            del self._gone[next(iter(self._gone))]
+
+    def _processed(self, growth: Growth, at: float) -> None:
+        if growth.processed_since is not None:
+            self.processed.add(growth.processed_since, at, growth.processed)
+
+    def complete(self, events: Iterable[Event]) -> None:
+        """Count what tasks did between the last look and their end; events before the first answer are history."""
+        if self._at is None:
+            return
+        for event in events:
+            if isinstance(event, TaskEnded):
+                self._complete(event, max(event.time, self._at))
+
+    def _complete(self, event: TaskEnded, at: float) -> None:
+        track = self.tracks.get(event.slot)
+        if track is None or track.task != event.task:
+            decoded, processed = self._gone.get(event.task, (0, 0))
+        else:
+            begun = 0 if track.begun else None
+            decoded = begun if track.n_decoded is None else track.n_decoded
+            processed = begun if track.n_processed is None else track.n_processed
+        total = None if event.n_prompt is None or event.n_cached is None else event.n_prompt - event.n_cached
+        self._count(self.generated, decoded, event.n_decoded, at)
+        self._count(self.processed, processed, total, at)
+        decoded, processed = _most(decoded, event.n_decoded), _most(processed, total)
+        self._remember(event.task, decoded, processed)
+        if track is not None and track.task == event.task:
+            track.n_decoded, track.n_processed = decoded, processed
+
+    def _count(self, throughput: Throughput, known: int | None, total: int | None, at: float) -> None:
+        if known is not None and total is not None and self._at is not None:
+            throughput.add(self._at, at, total - known)
+
+    def rates(self, slots: Iterable[SlotView]) -> Iterator[tuple[int, SlotRate]]:
+        """Each slot's speeds; an idle slot has none (C58)."""
+        at = self._at
+        working = any(track.progress_at == at and track.first_at != at for track in self.tracks.values())
+        for slot in slots:
+            track = self.tracks.get(slot.id)
+            if track is None:
+                yield slot.id, _NO_RATE
+            else:
+                yield slot.id, track.rate(slot, waits=working and not has_begun(slot))
+
+    def generation_rate(self) -> float | None:
+        """Tokens per second of all slots; None where a generating slot does not tell its count."""
+        if self._at is None or any(track.sampled and track.n_decoded is None for track in self.tracks.values()):
+            return None
+        return self.generated.rate(self._at)
+
+    def prompt_rate(self, slots: Iterable[SlotView]) -> float | None:
+        """Prompt tokens per second of all slots; None while a prompt runs of which nothing was told for long."""
+        at = self._at
+        if at is None or any(self._is_silent(slot, at) for slot in slots if slot.state is SlotState.PROMPT):
+            return None
+        return self.processed.rate(at)
+
+    def _is_silent(self, slot: SlotView, at: float) -> bool:
+        track = self.tracks.get(slot.id)
+        return track is None or track.n_processed is None or at - track.progress_at > WINDOW
+
+
+def _most(known: int | None, total: int | None) -> int | None:
+    return total if known is None else known if total is None else max(known, total)

@@ -1,0 +1,158 @@
+"""What events and answers told lately, kept short, for findings that need more than the present moment."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from ..events import ContextShifted, Event, PoolFull, SlotChosen, TaskEnded, TaskStarted
+from ..snapshot import SlotState, SlotView, Snapshot
+from .continuity import answered_at
+from .track import TaskTrack
+
+__all__ = ["Departure", "Memory", "Overflow", "Unreused"]
+
+KEPT = 64
+
+_Event = TypeVar("_Event", bound=Event)
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A task that left its slot: how, after how many seconds, and whether a token of its answer was ever seen."""
+
+    event: TaskEnded
+    seconds: float | None
+    sampled: bool
+    n_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """The shared pool ran full: how many tasks ended, and what the slots showed in the answer before."""
+
+    time: float
+    n_tasks: int
+    active: int | None = None
+    fullest: float | None = None  # the largest share of its own context that any slot had used
+    seen: bool = False  # concluded from the slots, not told by the engine
+
+
+@dataclass(frozen=True, slots=True)
+class Unreused:
+    """A slot was chosen since its content resembled the prompt, and then nothing of it was reused."""
+
+    time: float
+    slot: int
+    task: int
+    similarity: float
+
+
+class Memory:
+    """Bounded notes; every list forgets its oldest."""
+
+    def __init__(self) -> None:
+        self.departures: deque[Departure] = deque(maxlen=KEPT)
+        self.unreused: deque[Unreused] = deque(maxlen=KEPT)
+        self.shifts: deque[ContextShifted] = deque(maxlen=KEPT)
+        self.overflow: Overflow | None = None
+        self._started: dict[int, TaskStarted] = {}
+        self._chosen: dict[int, SlotChosen] = {}
+        self._before: Snapshot | None = None
+
+    def note(self, events: Iterable[Event]) -> None:
+        """Take in what happened, in order."""
+        for event in events:
+            match event:
+                case TaskStarted():
+                    _keep(self._started, event.task, event)
+                case SlotChosen():
+                    _keep(self._chosen, event.task, event)
+                case TaskEnded():
+                    self._ended(event)
+                case ContextShifted():
+                    self.shifts.append(event)
+                case PoolFull():
+                    self._pool_full(event)
+
+    def answer(self, snapshot: Snapshot, left: Iterable[TaskTrack]) -> None:
+        """Take in an answer about the slots and the tasks that left since the one before."""
+        at = answered_at(snapshot)
+        gone = list(left)
+        for track in gone:
+            self._left(track, at)
+        self._vanished(snapshot, at, len(gone))
+        for slot in snapshot.slots or ():
+            if slot.is_busy and slot.task in self._chosen:
+                self._reuse(slot, at)
+        self._before = snapshot
+
+    def _ended(self, event: TaskEnded) -> None:
+        started = self._started.pop(event.task, None)
+        seconds = None if started is None else event.time - started.time
+        sampled = bool(event.n_decoded)
+        for i, known in enumerate(self.departures):
+            if (known.event.slot, known.event.task) == (event.slot, event.task):
+                better = event if event.n_decoded is not None else replace(event, n_decoded=known.event.n_decoded)
+                seconds = known.seconds if seconds is None else seconds
+                self.departures[i] = Departure(better, seconds, sampled or known.sampled, known.n_tokens)
+                return
+        self.departures.append(Departure(event, seconds, sampled))
+
+    def _left(self, track: TaskTrack, at: float) -> None:
+        """A task is gone from its slot. Its event may have come already, or may come after this answer."""
+        seconds = None if track.started_at is None else at - track.started_at
+        for i, known in enumerate(self.departures):
+            if (known.event.slot, known.event.task) == (track.slot, track.task):
+                self.departures[i] = replace(
+                    known,
+                    seconds=seconds if known.seconds is None else known.seconds,
+                    sampled=known.sampled or track.sampled,
+                    n_tokens=track.n_tokens,
+                )
+                return
+        if track.task is not None:
+            event = TaskEnded(at, track.slot, track.task, "unseen", n_decoded=track.n_decoded)
+            self.departures.append(Departure(event, seconds, track.sampled, track.n_tokens))
+
+    def _reuse(self, slot: SlotView, at: float) -> None:
+        """Compare the reason a slot was chosen for with what its task reused, once the prompt is under way."""
+        if slot.task is None or slot.n_prompt_cached is None or not (slot.n_prompt_processed or slot.n_decoded):
+            return
+        chosen = self._chosen.pop(slot.task)
+        if chosen.how == "lcp" and slot.n_prompt_cached == 0:
+            self.unreused.append(Unreused(at, slot.id, slot.task, chosen.similarity or 0.0))
+
+    def _pool_full(self, event: PoolFull) -> None:
+        self.overflow = self._overflow(event.time, event.n_tasks, seen=False)
+
+    def _overflow(self, time: float, n_tasks: int, *, seen: bool) -> Overflow:
+        slots = () if self._before is None else self._before.slots or ()
+        busy = [slot for slot in slots if slot.is_busy]
+        held = [slot.n_tokens for slot in busy if slot.n_tokens is not None]
+        shares = [slot.n_tokens / slot.n_ctx for slot in busy if slot.n_tokens is not None and slot.n_ctx]
+        return Overflow(time, n_tasks, sum(held) if held else None, max(shares, default=None), seen)
+
+    def _vanished(self, snapshot: Snapshot, at: float, n_gone: int) -> None:
+        """All running tasks ended at once and left nothing: only a pool without room does that (spec §3.3)."""
+        recent = self.overflow is not None and at - self.overflow.time < 10
+        if n_gone < 2 or recent or self._before is None or n_gone < (self._before.busy or 0):
+            return
+        slots = snapshot.slots or ()
+        if all(slot.state is SlotState.IDLE and slot.n_tokens == 0 for slot in slots) and self._was_near_full():
+            self.overflow = self._overflow(at, n_gone, seen=True)
+
+    def _was_near_full(self) -> bool:
+        before = self._before
+        if before is None or before.pool.unified is False or before.pool.active is None:
+            return False
+        sizes = [before.pool.cells] if before.pool.cells else list(before.pool.candidates)
+        return any(before.pool.active >= 0.7 * cells for cells in sizes)
+
+
+def _keep(notes: dict[int, _Event], task: int, event: _Event) -> None:
+    notes[task] = event
+    if len(notes) > 4 * KEPT:
+        del notes[next(iter(notes))]

@@ -1,0 +1,122 @@
+"""From snapshots and events to what a watcher may conclude, once per refresh, in constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from ..events import Event, Retuned, TaskEnded
+from ..snapshot import HealthState, Snapshot, Totals
+from .continuity import answered_at, counters_fell, has_gap, has_restarted, is_new
+from .findings import RULES, FindingKeeper
+from .follow import Follower
+from .history import CAPACITY, History
+from .memory import Memory
+from .observation import Finding, Observation, Point, SlotRate
+from .scene import Scene
+
+__all__ = ["Observer"]
+
+_NO_RATES: Mapping[int, SlotRate] = MappingProxyType({})
+
+
+class _Life:
+    """What belongs to one life of the server and ends with it."""
+
+    def __init__(self) -> None:
+        self.rates = _NO_RATES
+        self.generation_rate: float | None = None
+        self.prompt_rate: float | None = None
+        self._follower = Follower()
+        self._memory = Memory()
+        self._keeper = FindingKeeper(RULES)
+
+    def note(self, events: Sequence[Event]) -> None:
+        """What happened since the last look."""
+        self._memory.note(events)
+        self._follower.complete(events)
+
+    def answer(self, snapshot: Snapshot) -> None:
+        """Something new was told about the slots, or that nothing is told about them."""
+        if snapshot.slots is None:
+            self.rates, self.generation_rate, self.prompt_rate = _NO_RATES, None, None
+            return
+        self._memory.answer(snapshot, self._follower.answer(snapshot))
+        self.rates = MappingProxyType(dict(self._follower.rates(snapshot.slots)))
+        self.generation_rate = self._follower.generation_rate()
+        self.prompt_rate = self._follower.prompt_rate(snapshot.slots)
+
+    def point(self, snapshot: Snapshot, *, break_before: bool) -> Point:
+        """The present moment for the charts."""
+        return Point(
+            time=answered_at(snapshot),
+            busy=snapshot.busy,
+            waiting=snapshot.waiting.count,
+            prompt_rate=self.prompt_rate,
+            generation_rate=self.generation_rate,
+            pool_used=snapshot.pool.used,
+            slot_rates=tuple(rate.generation for rate in self.rates.values()),
+            break_before=break_before,
+        )
+
+    def findings(self, snapshot: Snapshot, points: Sequence[Point]) -> tuple[Finding, ...]:
+        """What stands now."""
+        follower = self._follower
+        return self._keeper.update(Scene(snapshot, self.rates, follower.tracks, self._memory, points, follower.n_begun))
+
+    def ended(self) -> tuple[TaskEnded, ...]:
+        """The tasks that left lately."""
+        return tuple(departure.event for departure in self._memory.departures)
+
+
+class Observer:
+    """Watches one backend, called once per refresh. ``capacity``: points of history kept. Not thread-safe."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._history = History(capacity)
+        self._life = _Life()
+        self._answered: Snapshot | None = None
+        self._totals = Totals()
+        self._slept = False
+        self._broken = False
+        self._restarts = 0
+
+    def observe(self, snapshot: Snapshot, events: Sequence[Event] = ()) -> Observation:
+        """Take in the newest snapshot and what happened since the last call; return all conclusions."""
+        self._check_continuity(snapshot, events)
+        life = self._life
+        life.note(events)
+        if self._answered is None or is_new(self._answered, snapshot):
+            self._broken |= self._answered is not None and has_gap(self._answered, snapshot)
+            life.answer(snapshot)
+            self._history.add(life.point(snapshot, break_before=self._broken))
+            self._answered, self._broken = snapshot, False
+        return self._conclude(snapshot)
+
+    def _check_continuity(self, snapshot: Snapshot, events: Sequence[Event]) -> None:
+        """Begin a new life where the server did; a retune, or a model that woke, is no restart of the server."""
+        self._slept |= snapshot.health.state is HealthState.ASLEEP
+        last = self._answered
+        anew = counters_fell(self._totals, snapshot.totals) or (last is not None and has_restarted(last, snapshot))
+        retuned = any(isinstance(event, Retuned) for event in events)
+        if anew or retuned:
+            self._life = _Life()
+            self._broken = True
+            is_own_doing = retuned or self._slept or snapshot.poll is None
+            self._restarts += not is_own_doing
+            self._answered = None
+        if snapshot.health.state is HealthState.OK:
+            self._slept = False
+        self._totals = snapshot.totals
+
+    def _conclude(self, snapshot: Snapshot) -> Observation:
+        life, points = self._life, self._history.points
+        return Observation(
+            rates=life.rates,
+            prompt_rate=life.prompt_rate,
+            generation_rate=life.generation_rate,
+            history=points,
+            findings=life.findings(snapshot, points),
+            restarts=self._restarts,
+            ended=life.ended(),
+        )

@@ -1,0 +1,109 @@
+"""Findings about who waits and why."""
+
+from __future__ import annotations
+
+from ..snapshot import SlotView, WaitingRequest
+from .observation import Finding
+from .scene import Rule, Scene
+from .words import ids, plural
+
+__all__ = ["RULES"]
+
+LOOK_BACK = 30.0  # seconds over which "busy lately" is averaged
+
+
+def all_busy(scene: Scene) -> Finding | None:
+    """Every slot works and requests wait: the normal queue."""
+    n, busy = len(scene.slots), scene.busy
+    if not busy or len(busy) < n or not scene.waiting:
+        return None
+    return Finding(
+        "all-busy",
+        f"{plural(scene.waiting, 'request')} wait for one of {plural(n, 'slot')}",
+        f"{len(busy)} of {n} slots busy, {scene.waiting} waiting",
+        f"more slots (-np {n + 1} or above) start them sooner; give -c room for each",
+        "information",
+    )
+
+
+def idle_beside_waiting(scene: Scene) -> Finding | None:
+    """Requests wait although a slot is idle, with one unpinned among them or the pins unknown (spec §5.5, C22)."""
+    if not scene.waiting or not scene.idle or not scene.busy:
+        return None
+    idle, queue = scene.idle, scene.queue
+    if queue and all(_pinned_to_busy(scene, request) for request in queue):
+        return None
+    evidence = f"{ids(idle)} idle, {scene.waiting} waiting"
+    held = _pinned_to_busy(scene, queue[0]) if queue else None
+    if held is not None:
+        evidence += f"; head of queue (task {queue[0].task}) pinned to busy slot {held.id}"
+    return Finding(
+        "idle-beside-waiting",
+        f"{plural(scene.waiting, 'request')} wait while {ids(idle)} is idle"
+        if len(idle) == 1
+        else f"{plural(scene.waiting, 'request')} wait while {len(idle)} slots are idle",
+        evidence,
+        "send requests without id_slot: only the queue's head is tried when a slot is freed"
+        if held is not None
+        else "look for requests with id_slot or n above 1: they hold up those behind them",
+        slots=tuple(slot.id for slot in idle),
+    )
+
+
+def pins_leave_idle(scene: Scene) -> Finding | None:
+    """All that wait are pinned to busy slots while others are idle."""
+    queue, idle = scene.queue, scene.idle
+    pinned = {slot.id: slot for request in queue if (slot := _pinned_to_busy(scene, request)) is not None}
+    if not queue or not idle or not all(_pinned_to_busy(scene, request) for request in queue):
+        return None
+    return Finding(
+        "pins-leave-idle",
+        f"pins hold {plural(len(queue), 'request')} at {ids(pinned.values())} while {ids(idle)} {_be(idle)} idle",
+        f"{len(queue)} waiting, all with id_slot {', '.join(str(slot) for slot in sorted(pinned))}",
+        "leave id_slot out, or spread the ids over all slots",
+        slots=tuple(sorted(pinned)),
+    )
+
+
+def serial_work(scene: Scene) -> Finding | None:
+    """Requests wait, yet hardly more than one slot works at a time: more slots would change nothing."""
+    n, average = len(scene.slots), scene.snapshot.totals.busy_per_decode
+    lately = _busy_lately(scene)
+    if n < 2 or not scene.waiting or average is None or lately is None or average > 1.3 or lately > 1.5:
+        return None
+    return Finding(
+        "serial-work",
+        "concurrency is not the bottleneck: about one slot works at a time",
+        f"average busy {average:.2f} of {n} slots, {scene.waiting} waiting",
+        "more slots would not help; look at pins, and at clients that send one by one",
+    )
+
+
+def _busy_lately(scene: Scene) -> float | None:
+    """Mean of busy slots over the last `LOOK_BACK` seconds of the history."""
+    seen: list[int] = []
+    for point in reversed(scene.history):
+        if point.time < scene.snapshot.time - LOOK_BACK or point.busy is None:
+            break
+        seen.append(point.busy)
+    return sum(seen) / len(seen) if seen else None
+
+
+def _pinned_to_busy(scene: Scene, request: WaitingRequest) -> SlotView | None:
+    """The busy slot a request is pinned to; ids wrap around (spec §5.2)."""
+    if request.id_slot is None or request.id_slot == -1 or not scene.slots:
+        return None
+    slot = scene.slots[request.id_slot % len(scene.slots)]
+    return slot if slot.is_busy else None
+
+
+def _be(slots: list[SlotView]) -> str:
+    return "is" if len(slots) == 1 else "are"
+
+
+RULES = (
+    Rule(idle_beside_waiting, after=2.0),
+    Rule(pins_leave_idle, after=2.0),
+    Rule(serial_work, after=5.0),
+    Rule(all_busy, after=3.0),
+)

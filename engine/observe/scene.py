@@ -1,0 +1,62 @@
+"""What a finding may look at, and how a finding's rule is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..snapshot import SlotView, Snapshot, WaitingRequest
+from .memory import Memory
+from .observation import Finding, Point, SlotRate
+from .track import TaskTrack
+
+__all__ = ["Rule", "Scene"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The present moment and what was noted before it; rules only read it."""
+
+    snapshot: Snapshot
+    rates: Mapping[int, SlotRate]
+    tracks: Mapping[int, TaskTrack]
+    memory: Memory
+    history: Sequence[Point] = ()
+    n_tasks: int = 0  # seen since the watching began
+
+    @property
+    def slots(self) -> tuple[SlotView, ...]:
+        """All slots told."""
+        return self.snapshot.slots or ()
+
+    @property
+    def busy(self) -> list[SlotView]:
+        """Slots with a task."""
+        return [slot for slot in self.slots if slot.is_busy]
+
+    @property
+    def idle(self) -> list[SlotView]:
+        """Slots without a task."""
+        return [slot for slot in self.slots if not slot.is_busy]
+
+    @property
+    def waiting(self) -> int:
+        """Requests known to wait; slot actions that wait are not requests (C29)."""
+        requests = self.snapshot.waiting.requests
+        if requests is None:
+            return self.snapshot.waiting.count or 0
+        return len(self.queue)
+
+    @property
+    def queue(self) -> list[WaitingRequest]:
+        """The waiting requests in queue order, where the backend tells them."""
+        return [request for request in self.snapshot.waiting.requests or () if request.kind == "completion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A finding's rule: it must hold for ``after`` seconds to be shown and stays ``linger`` seconds after it ended."""
+
+    find: Callable[[Scene], Finding | None]
+    after: float = 2.0
+    linger: float = 5.0

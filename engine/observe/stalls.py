@@ -1,0 +1,49 @@
+"""Telling a slot that is stuck from one that works for long.
+
+A verdict comes only from the slot's own task, tokens and counts standing still over many answers: never from the
+server's counters, which move when a generation ends (spec §7.6), and never from silence.
+"""
+
+from __future__ import annotations
+
+from ..snapshot import SlotView
+
+__all__ = ["STALL_AFTER", "StallWatch"]
+
+STALL_AFTER = 60.0  # seconds; a batch of 2048 prompt tokens takes as long on a slow machine
+PATIENCE = 3.0  # times the longest step that this task has shown
+MOST_PER_ANSWER = 10.0  # seconds: a longer silence between two answers proves nothing
+
+_Key = tuple[int | None, int | None, int | None, int | None]
+
+
+class StallWatch:
+    """Watches one task of one slot."""
+
+    __slots__ = ("_key", "_longest", "_still")
+
+    def __init__(self) -> None:
+        self._key: _Key | None = None
+        self._still = 0.0
+        self._longest = 0.0
+
+    def add(self, slot: SlotView, elapsed: float, interval: float) -> None:
+        """Note one answer, ``elapsed`` seconds after the one before; ``interval`` is how often one is expected."""
+        key = (slot.task, slot.n_tokens, slot.n_prompt_processed, slot.n_decoded)
+        if key == self._key:
+            self._still += min(elapsed, max(MOST_PER_ANSWER, 3 * interval))
+            return
+        self._longest = max(self._longest, self._still)
+        self._key, self._still = key, 0.0
+
+    @property
+    def stalled_for(self) -> float | None:
+        """Seconds without progress; None while that is no sign of anything."""
+        if self._key is None or self._key[1:] == (None, None, None):
+            return None
+        return self._still if self._still >= max(STALL_AFTER, PATIENCE * self._longest) else None
+
+
+def has_begun(slot: SlotView) -> bool:
+    """Whether the task has done anything: one that has not may wait for its turn beside a working slot (spec §6.3)."""
+    return bool(slot.n_prompt_processed or slot.n_decoded)

@@ -1,0 +1,111 @@
+"""One task in one slot, followed from answer to answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..snapshot import SlotState, SlotView
+from .observation import SlotRate
+from .rates import GenerationSpeed, PromptSpeed, exact_generation, exact_prompt
+from .stalls import StallWatch
+
+__all__ = ["Growth", "TaskTrack"]
+
+
+@dataclass(slots=True)
+class Growth:
+    """What one answer added to a task: tokens decoded, prompt tokens processed, and since when the latter ran."""
+
+    decoded: int = 0
+    processed: int = 0
+    processed_since: float | None = None
+
+
+@dataclass(slots=True)
+class TaskTrack:
+    """What is known of the task that holds a slot; counts are those of the latest answer that told them.
+
+    ``begun``: the task was seen to begin, so that all its tokens are new. ``n_drops`` counts how often the slot
+    held less than before in the middle of an answer.
+    """
+
+    slot: int
+    task: int | None
+    first_at: float
+    begun: bool
+    n_decoded: int | None = None
+    n_processed: int | None = None
+    n_tokens: int | None = None
+    progress_at: float = 0.0
+    sampled: bool = False
+    unlimited: bool = False
+    started_at: float | None = None
+    n_drops: int = 0
+    generation: GenerationSpeed = field(default_factory=GenerationSpeed)
+    prompt: PromptSpeed = field(default_factory=PromptSpeed)
+    stall: StallWatch = field(default_factory=StallWatch)
+
+    def fits(self, slot: SlotView) -> bool:
+        """Whether a busy slot still runs this task. A missing id or count says nothing against it."""
+        if slot.task is not None and self.task is not None:
+            return slot.task == self.task
+        return slot.n_decoded is None or self.n_decoded is None or slot.n_decoded >= self.n_decoded
+
+    def add(self, slot: SlotView, at: float, elapsed: float, interval: float) -> Growth:
+        """Take one answer in and return what it added."""
+        growth = Growth()
+        if self.task is None:
+            self.task = slot.task
+        self._prompt(slot, at, elapsed, growth)
+        self._answer(slot, at, growth)
+        self._tokens(slot)
+        self.unlimited = slot.unlimited
+        self.sampled = self.sampled or slot.state is SlotState.GENERATING
+        self.stall.add(slot, elapsed, interval)
+        return growth
+
+    def _prompt(self, slot: SlotView, at: float, elapsed: float, growth: Growth) -> None:
+        processed = slot.n_prompt_processed
+        if processed is None:
+            return
+        known = self.n_processed if self.n_processed is not None else 0 if self.begun else processed
+        if processed > known:
+            growth.processed = processed - known
+            growth.processed_since = self._since(at, elapsed)
+            self.progress_at = at
+        self.prompt.add(at, processed)
+        self.n_processed = max(processed, known)
+
+    def _since(self, at: float, elapsed: float) -> float | None:
+        """When the prompt tokens of this answer were begun; None for a piece that was under way at the first look."""
+        since = self.prompt.since
+        return at - elapsed if since == at else since
+
+    def _answer(self, slot: SlotView, at: float, growth: Growth) -> None:
+        decoded = slot.n_decoded
+        if decoded is None:
+            return
+        known = self.n_decoded if self.n_decoded is not None else 0 if self.begun else decoded
+        if decoded > known:
+            growth.decoded = decoded - known
+            self.progress_at = at
+        self.generation.add(at, decoded)
+        self.n_decoded = max(decoded, known)
+
+    def _tokens(self, slot: SlotView) -> None:
+        """Count how often the slot holds less than before in the same answer: the context was shifted (spec §6.2)."""
+        if slot.n_tokens is None:
+            return
+        if self.sampled and self.n_tokens is not None and slot.n_tokens < self.n_tokens:
+            self.n_drops += 1
+        self.n_tokens = slot.n_tokens
+
+    def rate(self, slot: SlotView, *, waits: bool) -> SlotRate:
+        """The task's speeds; the engine's own times win over those between answers. ``waits``: it has no turn yet."""
+        prompt = exact_prompt(slot.n_prompt_processed, slot.prompt_seconds)
+        generation = exact_generation(slot.n_decoded, slot.generation_seconds)
+        return SlotRate(
+            prompt=self.prompt.value if prompt is None else prompt,
+            generation=self.generation.value if generation is None else generation,
+            stalled_for=None if waits else self.stall.stalled_for,
+        )

@@ -1,0 +1,133 @@
+"""An observer over a poll series of the real server, and over restarts, gaps and silence."""
+
+from __future__ import annotations
+
+import pytest
+
+from slotview.engine.events import Retuned, TaskEnded
+from slotview.engine.observe.observer import Observer
+from slotview.engine.snapshot import Health, HealthState, PollView
+
+from .polls import POLL, generating, idle, look, prefilling, watch, watch_all
+
+
+def test_first_look_makes_no_rate() -> None:
+    seen = watch([look(0.0, generating(0, 7, 900))])
+    assert seen.rates[0].generation is None
+    assert seen.generation_rate is None
+    assert seen.history[0].busy == 1
+
+
+def test_two_answers_make_a_rate() -> None:
+    seen = watch([look(0.0, generating(0, 7, 900)), look(2.0, generating(0, 7, 950))])
+    assert seen.rates[0].generation == pytest.approx(25.0)
+    assert seen.generation_rate == pytest.approx(25.0)
+
+
+def test_time_counts_between_answers_not_between_looks() -> None:
+    looks = [look(0.0, generating(0, 7, 100)), look(9.0, generating(0, 7, 120), seen_at=2.0)]
+    assert watch(looks).rates[0].generation == pytest.approx(10.0)
+
+
+def test_the_same_answer_twice_tells_nothing_new() -> None:
+    looks = [look(0.0, generating(0, 7, 100)), look(1.0, generating(0, 7, 110))]
+    observer = Observer()
+    before = watch(looks, observer)
+    again = observer.observe(look(1.5, generating(0, 7, 110), seen_at=1.0))
+    assert again.rates == before.rates
+    assert again.history == before.history
+
+
+def test_all_slots_add_up_while_each_keeps_its_own_speed() -> None:
+    looks = [look(float(t), *[generating(slot, slot, 1 + 10 * t) for slot in range(4)]) for t in range(4)]
+    seen = watch(looks)
+    assert seen.generation_rate == pytest.approx(40.0)
+    assert [rate.generation for rate in seen.rates.values()] == pytest.approx([10.0] * 4)
+
+
+def test_tokens_of_a_task_that_ended_between_two_looks_count() -> None:
+    seen = watch_all(
+        [
+            (look(0.0, idle(0, 1)), []),
+            (look(1.0, idle(0, 1)), []),
+            (look(2.0, idle(0, 2)), [TaskEnded(1.8, 0, 2, "limit", n_decoded=30)]),
+        ]
+    )
+    assert seen[-1].generation_rate == pytest.approx(15.0)
+
+
+def test_an_ended_task_is_not_counted_twice_by_a_late_look() -> None:
+    seen = watch_all(
+        [
+            (look(0.0, generating(0, 1, 1)), []),
+            (look(1.0, generating(0, 1, 20)), [TaskEnded(1.0, 0, 1, "limit", n_decoded=41)]),
+            (look(2.0, idle(0, 1)), []),
+        ]
+    )
+    assert seen[-1].generation_rate == pytest.approx(20.0)
+
+
+def test_the_engines_own_times_win() -> None:
+    slot = generating(0, 7, 101, n_prompt_processed=500, prompt_seconds=0.5, generation_seconds=4.0)
+    rate = watch([look(0.0, slot)]).rates[0]
+    assert rate.generation == pytest.approx(25.0)
+    assert rate.prompt == pytest.approx(1000.0)
+
+
+def test_a_gap_breaks_the_line() -> None:
+    seen = watch([look(0.0, idle(0, 1)), look(1.0, idle(0, 1)), look(30.0, idle(0, 1))])
+    assert [point.break_before for point in seen.history] == [False, False, True]
+    assert seen.restarts == 0
+
+
+def test_doubling_gaps_while_idle_are_no_gap() -> None:
+    resting = PollView(interval=1.0, idle_gap=32.0)
+    seen = watch([look(0.0, idle(0, 1), poll=resting), look(32.0, idle(0, 1), poll=resting)])
+    assert not seen.history[-1].break_before
+
+
+def test_a_slot_unused_again_is_a_restart() -> None:
+    seen = watch([look(0.0, idle(0, 5), idle(1, 6)), look(1.0, idle(0), idle(1))])
+    assert seen.restarts == 1
+    assert seen.history[-1].break_before
+
+
+def test_a_younger_task_that_ran_first_is_no_restart() -> None:
+    looks = [
+        look(0.0, generating(0, 300, 5), generating(1, 315, 5)),
+        look(1.0, generating(0, 311, 5), generating(1, 310, 5)),
+    ]
+    assert watch(looks).restarts == 0
+
+
+def test_a_model_that_woke_is_no_restart() -> None:
+    observer = Observer()
+    observer.observe(look(0.0, idle(0, 5)))
+    observer.observe(look(5.0, idle(0, 5), seen_at=0.0, health=Health(HealthState.ASLEEP)))
+    seen = observer.observe(look(9.0, idle(0)))
+    assert seen.restarts == 0
+    assert seen.history[-1].break_before
+
+
+def test_a_retune_begins_afresh_and_is_no_restart() -> None:
+    looks = [
+        (look(0.0, generating(0, 1, 10), poll=None), []),
+        (look(1.0, generating(0, 1, 20), poll=None), []),
+        (look(1.2, prefilling(0, 1, 0, n_decoded=20), idle(1), poll=None), [Retuned(1.1, "-np 2")]),
+    ]
+    seen = watch_all(looks)[-1]
+    assert seen.restarts == 0
+    assert seen.history[-1].break_before
+    assert seen.generation_rate is None
+
+
+def test_a_server_that_hides_its_slots_still_has_a_history() -> None:
+    observer = Observer()
+    bare = look(0.0, waiting=2)
+    for at in (0.0, 1.0, 2.0):
+        seen = observer.observe(
+            type(bare)(time=at, serial=int(at), health=bare.health, poll=POLL, waiting=bare.waiting, slots=None)
+        )
+    assert [point.waiting for point in seen.history] == [2, 2, 2]
+    assert seen.history[-1].busy is None
+    assert seen.generation_rate is None
