@@ -1,0 +1,117 @@
+"""A slow llama network in float64 without cache, written to be read, for comparison with the engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slotview.engine.model.hparams import HParams, RopeScaling
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+
+def small_hparams(**changes: object) -> HParams:
+    """Three layers, four query heads on two KV heads of 64."""
+    values: dict[str, object] = {
+        "n_layer": 3,
+        "n_embd": 96,
+        "n_head": 4,
+        "n_head_kv": 2,
+        "head_dim_k": 64,
+        "head_dim_v": 64,
+        "n_ff": 160,
+        "n_vocab": 89,
+        "n_ctx_train": 512,
+        "rms_eps": 1e-5,
+        "rope_dim": 64,
+        "rope_base": 10000.0,
+        "rope_scaling": RopeScaling(),
+        "has_rope_freqs": False,
+        "tied": True,
+    }
+    return HParams(**(values | changes))  # type: ignore[arg-type]
+
+
+def random_weights(h: HParams, seed: int = 7) -> dict[str, Floats]:
+    """Weights that keep activations near 1 and logits well apart."""
+    rng = np.random.default_rng(seed)
+
+    def matrix(n_out: int, n_in: int) -> Floats:
+        weights: Floats = (rng.standard_normal((n_out, n_in)) / np.sqrt(n_in)).astype(np.float32)
+        return weights
+
+    def norm() -> Floats:
+        return rng.uniform(0.5, 1.5, h.n_embd).astype(np.float32)
+
+    weights = {"token_embd.weight": matrix(h.n_vocab, h.n_embd) * np.float32(8), "output_norm.weight": norm()}
+    if not h.tied:
+        weights["output.weight"] = matrix(h.n_vocab, h.n_embd)
+    if h.has_rope_freqs:
+        weights["rope_freqs.weight"] = rng.uniform(1, 8, h.rope_dim // 2).astype(np.float32)
+    for number in range(h.n_layer):
+        layer = {
+            "attn_norm": norm(),
+            "attn_q": matrix(h.n_head * h.head_dim_k, h.n_embd),
+            "attn_k": matrix(h.n_head_kv * h.head_dim_k, h.n_embd),
+            "attn_v": matrix(h.n_head_kv * h.head_dim_v, h.n_embd),
+            "attn_output": matrix(h.n_embd, h.n_head * h.head_dim_v),
+            "ffn_norm": norm(),
+            "ffn_gate": matrix(h.n_ff, h.n_embd),
+            "ffn_up": matrix(h.n_ff, h.n_embd),
+            "ffn_down": matrix(h.n_embd, h.n_ff),
+        }
+        weights.update({f"blk.{number}.{name}.weight": value for name, value in layer.items()})
+    return weights
+
+
+def reference_logits(h: HParams, weights: Mapping[str, Floats], tokens: NDArray[np.int32]) -> Doubles:
+    """Logits [n, V] after every token of one sequence that starts at position 0."""
+    w = {name: value.astype(np.float64) for name, value in weights.items()}
+    x = w["token_embd.weight"][tokens]
+    for number in range(h.n_layer):
+        layer = {name: w[f"blk.{number}.{name}.weight"] for name in _LAYER}
+        x = x + _attention(h, layer, _norm(h, x, layer["attn_norm"]), w.get("rope_freqs.weight"))
+        normed = _norm(h, x, layer["ffn_norm"])
+        gate = normed @ layer["ffn_gate"].T
+        x = x + (gate / (1 + np.exp(-gate)) * (normed @ layer["ffn_up"].T)) @ layer["ffn_down"].T
+    logits: Doubles = _norm(h, x, w["output_norm.weight"]) @ w.get("output.weight", w["token_embd.weight"]).T
+    return logits
+
+
+_LAYER = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_up", "ffn_down")
+
+
+def _norm(h: HParams, x: Doubles, weight: Doubles) -> Doubles:
+    normed: Doubles = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + h.rms_eps) * weight
+    return normed
+
+
+def _attention(h: HParams, layer: Mapping[str, Doubles], x: Doubles, factors: Doubles | None) -> Doubles:
+    q = _rope(h, (x @ layer["attn_q"].T).reshape(len(x), h.n_head, h.head_dim_k), factors)
+    k = _rope(h, (x @ layer["attn_k"].T).reshape(len(x), h.n_head_kv, h.head_dim_k), factors)
+    v = (x @ layer["attn_v"].T).reshape(len(x), h.n_head_kv, h.head_dim_v)
+    out = np.zeros((len(x), h.n_head, h.head_dim_v))
+    for head in range(h.n_head):
+        shared = head // (h.n_head // h.n_head_kv)
+        for i in range(len(x)):
+            scores = k[: i + 1, shared] @ q[i, head] / np.sqrt(h.head_dim_k)
+            weights = np.exp(scores - scores.max())
+            out[i, head] = weights / weights.sum() @ v[: i + 1, shared]
+    mixed: Doubles = out.reshape(len(x), -1) @ layer["attn_output"].T
+    return mixed
+
+
+def _rope(h: HParams, heads: Doubles, factors: Doubles | None) -> Doubles:
+    out = heads.copy()
+    for position in range(len(heads)):
+        for pair in range(h.rope_dim // 2):
+            angle = position * h.rope_base ** (-2 * pair / h.rope_dim) / h.rope_scaling.factor
+            if factors is not None:
+                angle /= factors[pair]
+            a, b = heads[position, :, 2 * pair], heads[position, :, 2 * pair + 1]
+            out[position, :, 2 * pair] = a * np.cos(angle) - b * np.sin(angle)
+            out[position, :, 2 * pair + 1] = a * np.sin(angle) + b * np.cos(angle)
+    return out
