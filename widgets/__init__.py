@@ -1,1 +1,1 @@
-"""How one thing looks; one file each."""
+"""How one thing looks: widgets that draw what they are given, one file each."""

@@ -1,0 +1,158 @@
+"""What is watched, how it was launched, and how it is."""
+
+from __future__ import annotations
+
+from slotview.engine.plain import plain
+from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, Snapshot
+
+from .line import Line, cut, flow, join, line_width
+from .look import Look
+from .numbers import count, duration, rate
+from .panel import LinePanel
+
+__all__ = ["HeaderBar"]
+
+_NOT_TOLD = "not told"
+_TEXT_LIMIT = 200
+_TONES = {
+    HealthState.OK: "good",
+    HealthState.ASLEEP: "dim",
+    HealthState.CONNECTING: "waiting",
+    HealthState.LOADING: "waiting",
+    HealthState.ENDED: "dim",
+    HealthState.ROUTER: "waiting",
+}
+
+
+class HeaderBar(LinePanel):
+    """Two or three lines that keep all they say at 80 columns; one more where something is wrong."""
+
+    DEFAULT_CSS = """
+    HeaderBar {
+        border-top: none;
+        background: $foreground 5%;
+        &.-stale { opacity: 100%; }
+    }
+    """
+
+    def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
+        """Make the lines; age and interval stand in the first one where source and model leave room for them."""
+        snapshot = look.snapshot
+        health, timing = _health(look), [*_age(snapshot), *_interval(snapshot)]
+        identity = _identity(snapshot.facts, width)
+        fits = line_width(identity) + line_width(join([health, *timing])) + 2 <= width
+        status = join([health, *timing]) if fits else health
+        first = _first(_identity(snapshot.facts, width - line_width(status) - 2), status, width)
+        return [first, *_launch(snapshot, width), *_notes(snapshot, [] if fits else timing, width)]
+
+
+def _first(left: Line, status: Line, width: int) -> Line:
+    gap = max(2, width - line_width(left) - line_width(status))
+    return (*left, (" " * gap, ""), *status)
+
+
+def _identity(facts: ServerFacts, room: int) -> Line:
+    """Source and model; where both do not fit, each has half of the room."""
+    source = "embedded engine" if facts.source == "embedded" else plain(facts.source, _TEXT_LIMIT) or "nothing yet"
+    model = plain(facts.model, _TEXT_LIMIT) if facts.model else f"model {_NOT_TOLD}"
+    room = max(16, room - 3)
+    source = cut(source, max(room // 2, room - line_width(((model, ""),))))
+    return join([((source, "strong"),), ((cut(model, room - line_width(((source, ""),))), ""),)])
+
+
+def _health(look: Look) -> Line:
+    state = look.snapshot.health.state
+    badge: Line = ((" FROZEN ", "badge"), (" ", "")) if look.frozen else ()
+    return (*badge, (f"● {state.value}", _TONES.get(state, "error")))
+
+
+def _age(snapshot: Snapshot) -> list[Line]:
+    """How old the slots on the screen are, in whole seconds."""
+    age = snapshot.age
+    if age is None:
+        return []
+    words = "< 1 s" if age < 1 else f"{int(age)} s" if age < 60 else duration(age)
+    return [((f"{words} old", "dim" if snapshot.health.is_live else "warning"),)]
+
+
+def _interval(snapshot: Snapshot) -> list[Line]:
+    poll = snapshot.poll
+    if poll is None:
+        return []
+    if poll.idle_gap is not None and poll.idle_gap > poll.interval:
+        return [((f"idle, looking every {_gap(poll.idle_gap)}", "dim"),)]
+    return [((f"every {_gap(poll.interval)}", "dim"),)]
+
+
+def _gap(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds < 60 else duration(seconds)
+
+
+def _launch(snapshot: Snapshot, width: int) -> list[Line]:
+    """The launch flags and what follows from them, in short words where the long ones do not fit in a line."""
+    long = flow(_launch_parts(snapshot, short=False), width)
+    return long if len(long) == 1 else flow(_launch_parts(snapshot, short=True), width)
+
+
+def _launch_parts(snapshot: Snapshot, short: bool) -> list[Line]:
+    facts, pool = snapshot.facts, snapshot.pool
+    n_slots = facts.n_slots if facts.n_slots is not None or snapshot.slots is None else len(snapshot.slots)
+    limit = _fact("" if short else "n_ctx per slot ", facts.n_ctx_slot, "/slot" if short else "")
+    return [
+        _fact("-c ", facts.n_ctx),
+        _fact("-np ", n_slots),
+        _mode(facts.unified if pool.unified is None else pool.unified, short),
+        limit if facts.n_ctx_slot is not None else ((f"n_ctx per slot {_NOT_TOLD}", "dim"),),
+        _pool(pool, short),
+    ]
+
+
+def _fact(label: str, value: int | None, unit: str = "") -> Line:
+    if value is None:
+        return ((label, "dim"), (_NOT_TOLD, "dim"))
+    return ((label, "dim"), (count(value), ""), (unit, "dim"))
+
+
+def _mode(unified: bool | None, short: bool) -> Line:
+    if unified is None:
+        return ((f"KV mode {_NOT_TOLD}" if short else f"split or unified {_NOT_TOLD}", "dim"),)
+    return (("unified KV" if unified else "split KV", ""),)
+
+
+def _pool(pool: KvPool, short: bool) -> Line:
+    if pool.cells is not None:
+        return _fact("pool ", pool.cells)
+    choice = " or ".join(count(cells) for cells in pool.candidates)
+    if not choice:
+        return (("pool unknown", "dim"),)
+    return (("pool ", "dim"), (f"{choice}?" if short else f"unknown ({choice})", ""))
+
+
+def _notes(snapshot: Snapshot, timing: list[Line], width: int) -> list[Line]:
+    notes = [*_health_notes(snapshot.health), *_pace(snapshot.pace), *timing]
+    if snapshot.poll is not None and snapshot.poll.note:
+        notes.append(((plain(snapshot.poll.note, _TEXT_LIMIT), "dim"),))
+    return [_cut_line(line, width) for line in flow(notes, width)]
+
+
+def _health_notes(health: Health) -> list[Line]:
+    tone = _TONES.get(health.state, "error")
+    message: Line = ((plain(health.message, _TEXT_LIMIT), tone),)
+    advice: Line = ((plain(health.advice, _TEXT_LIMIT), ""),)
+    return [part for part in (message, advice) if part[0][0]]
+
+
+def _pace(pace: PaceView | None) -> list[Line]:
+    if pace is None:
+        return []
+    if not pace.is_paced:
+        return [(("not paced: as fast as this machine computes", "dim"),)]
+    told: Line = ((f"paced as {plain(pace.profile, 40)}; times are that device's", "prompt"),)
+    if pace.lag is None or pace.lag <= 1:
+        return [told]
+    return [told, ((f"this machine takes {rate(pace.lag)}× as long", "warning"),)]
+
+
+def _cut_line(line: Line, width: int) -> Line:
+    """Shorten a line of one long part; a flowed line of several fits already."""
+    return ((cut(line[0][0], width), line[0][1]),) if len(line) == 1 else line

@@ -1,0 +1,121 @@
+"""The slots, a row each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import reactive
+
+from slotview.engine.snapshot import Snapshot
+
+from .line import Line
+from .look import NO_LOOK, Look
+from .row_list import RowList
+from .slot_columns import Layout, SlotRow, lay_out
+
+__all__ = ["SlotTable"]
+
+
+class SlotTable(RowList[SlotRow]):
+    """State, task, context, counts and speed of every slot, 1 to 256 of them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "b", "toggle_busy_first", "Busy first", id="slots.busy_first", tooltip="Busy slots at the top, or by number"
+        ),
+    ]
+    DEFAULT_CSS = """
+    SlotTable { height: 1fr; min-height: 3; }
+    """
+
+    busy_first: reactive[bool] = reactive(False, init=False)
+    """Whether busy slots stand above the others."""
+
+    @dataclass
+    class Highlighted(Message):
+        """Another slot is chosen."""
+
+        slot: int
+
+    @dataclass
+    class Opened(Message):
+        """Show a slot's details."""
+
+        slot: int
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id, classes=classes)
+        self.border_title = "Slots"
+        self._look = NO_LOOK
+        self._layout: tuple[int, Layout] | None = None
+
+    def watch_busy_first(self) -> None:
+        """Sort again."""
+        self.border_subtitle = "busy first" if self.busy_first else ""
+        self.show(self._look)
+
+    def action_toggle_busy_first(self) -> None:
+        """Sort busy slots to the top, or by number again."""
+        self.busy_first = not self.busy_first
+
+    def draw_head(self, width: int) -> Line:
+        """Name the columns."""
+        return self._columns(width).head()
+
+    def draw_row(self, row: SlotRow, width: int) -> Line:
+        """Draw one slot."""
+        return self._columns(width).row(row)
+
+    def draw_empty(self) -> str:
+        """Say why no slot is shown."""
+        return _why_empty(self._look.snapshot)
+
+    def key_of(self, row: SlotRow) -> Hashable:
+        """A slot is known by its id."""
+        return row.slot.id
+
+    def highlighted(self, row: SlotRow) -> None:
+        """Tell which slot is chosen now."""
+        self.post_message(self.Highlighted(row.slot.id))
+
+    def opened(self, row: SlotRow) -> None:
+        """Ask for the slot's details."""
+        self.post_message(self.Opened(row.slot.id))
+
+    def show(self, look: Look) -> None:
+        """Draw the slots of a look."""
+        before, self._look = self._look, look
+        self.set_class(not look.snapshot.health.is_live, "-stale")
+        self.border_title = _title(look.snapshot)
+        if before.snapshot.slots != look.snapshot.slots:
+            self._layout = None
+        self.set_rows(self._sorted(look))
+
+    def _sorted(self, look: Look) -> list[SlotRow]:
+        rate_of = look.observation.rates.get
+        rows = [SlotRow(slot, rate_of(slot.id)) for slot in look.snapshot.slots or ()]
+        if self.busy_first:
+            rows.sort(key=lambda row: not row.slot.is_busy)
+        return rows
+
+    def _columns(self, width: int) -> Layout:
+        if self._layout is None or self._layout[0] != width:
+            self._layout = (width, lay_out(width, self._look.snapshot.slots or ()))
+        return self._layout[1]
+
+
+def _title(snapshot: Snapshot) -> str:
+    if not snapshot.slots:
+        return "Slots"
+    return f"Slots: {snapshot.busy} of {len(snapshot.slots)} busy"
+
+
+def _why_empty(snapshot: Snapshot) -> str:
+    if snapshot.slots is not None:
+        return "no slots"
+    note = next((view.note for path, view in snapshot.facts.endpoints.items() if "slots" in path), "")
+    return note or "slots unknown: the server does not tell them"
