@@ -1,12 +1,13 @@
 """Small charts over time, drawn with braille dots: two columns and four rows of dots in a cell.
 
-Time is cut into steps that stay where they are while it goes on, so that between two looks only the last column changes.
+Time is cut into steps with fixed edges, so that between two looks mostly the last column changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, floor, log10
 
 from slotview.engine.observe.observation import Point
@@ -34,7 +35,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """How a series is drawn: what of a point, in which tone, as an area or a line, up to which value (None = what fits)."""
+    """How a series is drawn: what of a point, in which tone, area or line, up to which value (None = what fits)."""
 
     value_of: Callable[[Point], float | None]
     tone: str
@@ -110,7 +111,7 @@ def sparkline(values: Sequence[float | None], top: float) -> str:
 
 def _bridge(columns: list[Column], told: Sequence[int], longest: int) -> None:
     """Fill steps that no point fell into from the one before, up to ``longest`` steps and never over a break."""
-    for before, after in zip(told, told[1:], strict=False):
+    for before, after in pairwise(told):
         if after - before <= longest and not columns[after].is_break:
             for index in range(before + 1, after):
                 columns[index].value = columns[before].value

@@ -12,10 +12,11 @@ from textual.reactive import reactive
 
 from slotview.engine.snapshot import Snapshot
 
+from .columns import Layout
 from .line import Line
 from .look import NO_LOOK, Look
 from .row_list import RowList
-from .slot_columns import Layout, SlotRow, lay_out
+from .slot_columns import SlotRow, slot_layout
 
 __all__ = ["SlotTable"]
 
@@ -51,7 +52,7 @@ class SlotTable(RowList[SlotRow]):
         super().__init__(id=id, classes=classes)
         self.border_title = "Slots"
         self._look = NO_LOOK
-        self._layout: tuple[int, Layout] | None = None
+        self._layout: tuple[int, Layout[SlotRow]] | None = None
 
     def watch_busy_first(self) -> None:
         """Sort again."""
@@ -102,9 +103,9 @@ class SlotTable(RowList[SlotRow]):
             rows.sort(key=lambda row: not row.slot.is_busy)
         return rows
 
-    def _columns(self, width: int) -> Layout:
+    def _columns(self, width: int) -> Layout[SlotRow]:
         if self._layout is None or self._layout[0] != width:
-            self._layout = (width, lay_out(width, self._look.snapshot.slots or ()))
+            self._layout = (width, slot_layout(width, self._look.snapshot.slots or ()))
         return self._layout[1]
 
 

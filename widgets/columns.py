@@ -1,0 +1,85 @@
+"""Columns of a table: what each says of a row, and which of them a width has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from .line import Line, Span, pad
+from .numbers import UNKNOWN
+
+__all__ = ["NOTHING", "Column", "Layout", "lay_out", "says"]
+
+RowT = TypeVar("RowT")
+
+NOTHING: Line = ((UNKNOWN, "faint"),)
+"""A cell whose value is not known or does not apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[RowT]):
+    """A column; the one with the highest ``rank`` goes first where there is no room.
+
+    ``cell`` makes one span, which is padded, or several, which fill the width already. ``widest`` above ``width`` lets
+    the column grow into room that is left over.
+    """
+
+    title: str
+    width: int
+    rank: int
+    cell: Callable[[RowT, int], Line]
+    right: bool = True
+    widest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Layout(Generic[RowT]):
+    """The columns a width has room for, with the gap between them."""
+
+    columns: tuple[Column[RowT], ...]
+    gap: int
+
+    def head(self) -> Line:
+        """The columns' names."""
+        titles = (pad(column.title, column.width, column.right) for column in self.columns)
+        return (((" " * self.gap).join(titles), "heading"),)
+
+    def row(self, row: RowT) -> Line:
+        """One row's cells."""
+        spans: list[Span] = []
+        for column in self.columns:
+            if spans:
+                spans.append((" " * self.gap, ""))
+            spans += _fitted(column, row)
+        return tuple(spans)
+
+
+def says(text: str, tone: str = "") -> Line:
+    """A cell of one text."""
+    return ((text, tone),)
+
+
+def lay_out(width: int, columns: Sequence[Column[RowT]]) -> Layout[RowT]:
+    """Choose the columns for ``width`` cells; what is left over goes into the gaps, then into the column that grows."""
+    kept = list(columns)
+    while len(kept) > 2 and _needed(kept, 1) > width:
+        kept.remove(max(kept, key=lambda column: column.rank))
+    gap = next((gap for gap in (4, 3, 2) if _needed(kept, gap) + 6 * gap <= width), 1)
+    spare = max(0, width - _needed(kept, gap))
+    return Layout(tuple(_grown(column, spare) for column in kept), gap)
+
+
+def _grown(column: Column[RowT], spare: int) -> Column[RowT]:
+    return replace(column, width=min(column.widest, column.width + spare)) if column.widest > column.width else column
+
+
+def _needed(columns: Sequence[Column[RowT]], gap: int) -> int:
+    return sum(column.width for column in columns) + gap * (len(columns) - 1)
+
+
+def _fitted(column: Column[RowT], row: RowT) -> Line:
+    cell = column.cell(row, column.width)
+    if len(cell) > 1:
+        return cell
+    return ((pad(cell[0][0], column.width, column.right), cell[0][1]),)

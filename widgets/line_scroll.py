@@ -1,0 +1,130 @@
+"""Base of what scrolls: lines with tones under a head that stays, of which only the changed ones are drawn again."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from .line import TONE_RULES, TONES, Line, component, cut, to_strip
+from .look import Look
+
+__all__ = ["LineScroll"]
+
+
+class LineScroll(ScrollView):
+    """A scrolling view of `n_lines` lines; subclasses make a line when it is drawn and say when it changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "scroll_up", "Up", show=False),
+        Binding("j", "scroll_down", "Down", show=False),
+        Binding("g", "scroll_home", "Top", show=False),
+        Binding("G", "scroll_end", "Bottom", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = TONES
+    DEFAULT_CSS = f"""
+    LineScroll {{
+        padding: 0 1;
+        overflow-x: hidden;
+        scrollbar-size: 1 1;
+        border-top: solid $foreground 15%;
+        border-title-color: $foreground 80%;
+        border-subtitle-color: $foreground 60%;
+        &:focus {{ border-top: solid $primary; }}
+        &.-stale {{ opacity: 60%; }}
+        &.-untitled {{ border-top: none; }}
+        {TONE_RULES}
+    }}
+    """
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id, classes=classes)
+        self._head: Line | None = None
+
+    def render_line(self, y: int) -> Strip:
+        """Return the head, a line, or an empty one."""
+        if self._head is not None and y == 0:
+            return to_strip(self._head, self.size.width, self._style)
+        index = y - self._head_height + self.scroll_offset.y
+        if index < self.n_lines:
+            return self.line_strip(index)
+        return to_strip(self._blank(index), self.size.width, self._style)
+
+    def line_strip(self, index: int) -> Strip:
+        """Make the strip of one line."""
+        return to_strip(self.draw_line(index, self.row_width), self.size.width, self._style)
+
+    def _blank(self, index: int) -> Line:
+        return ((cut(self.draw_empty(), self.row_width), "dim"),) if index == 0 and not self.n_lines else ()
+
+    def _on_resize(self, event: Resize) -> None:
+        self.lay_out()
+
+    @property
+    def n_lines(self) -> int:
+        """Lines there are, without the head."""
+        raise NotImplementedError
+
+    def draw_head(self, width: int) -> Line | None:
+        """Make the line that stays at the top, if any."""
+        return None
+
+    def draw_line(self, index: int, width: int) -> Line:
+        """Make one line."""
+        raise NotImplementedError
+
+    def draw_empty(self) -> str:
+        """Say why there are no lines."""
+        return ""
+
+    def show(self, look: Look) -> None:
+        """Draw a look."""
+        raise NotImplementedError
+
+    @property
+    def row_width(self) -> int:
+        """Cells a line may take."""
+        return self.scrollable_content_region.width
+
+    @property
+    def text(self) -> str:
+        """What is visible, without colours."""
+        return "\n".join(self.render_line(y).text.rstrip() for y in range(self.size.height)).rstrip()
+
+    def lay_out(self) -> None:
+        """Draw all again, with as many lines as there are now."""
+        self.set_head()
+        self.virtual_size = Size(1, max(1, self.n_lines) + self._head_height)
+        self.refresh()
+
+    def set_head(self) -> bool:
+        """Make the head again; return whether it changed."""
+        before, self._head = self._head, self.draw_head(self.row_width)
+        return before != self._head
+
+    def refresh_index(self, index: int) -> None:
+        """Draw one line again."""
+        self.refresh_line(index + self._head_height)
+
+    @property
+    def visible_lines(self) -> range:
+        """Indices of the lines on the screen."""
+        top = self.scroll_offset.y
+        return range(top, min(self.n_lines, top + self._page))
+
+    @property
+    def _head_height(self) -> int:
+        return 0 if self._head is None else 1
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height - self._head_height)
+
+    def _style(self, tone: str) -> Style:
+        return self.get_component_rich_style(component(tone)) if tone else self.rich_style
