@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from threading import Lock
+from threading import Condition
 
 __all__ = [
     "ContextShifted",
@@ -142,7 +142,7 @@ class EventRing:
     def __init__(self, capacity: int = 4096) -> None:
         self._events: deque[Event] = deque(maxlen=capacity)
         self._added = 0
-        self._lock = Lock()
+        self._lock = Condition()
 
     def extend(self, events: Iterable[Event]) -> None:
         """Add events in order."""
@@ -150,6 +150,7 @@ class EventRing:
             for event in events:
                 self._events.append(event)
                 self._added += 1
+            self._lock.notify_all()
 
     def after(self, cursor: int) -> EventBatch:
         """Return what was added since ``cursor`` (0 = from the beginning)."""
@@ -158,3 +159,9 @@ class EventRing:
             start = max(cursor, first)
             kept = tuple(self._events)[start - first :] if start < self._added else ()
             return EventBatch(kept, self._added, max(0, first - cursor))
+
+    def wait_after(self, cursor: int, timeout: float) -> EventBatch:
+        """Like `after`, but wait up to ``timeout`` seconds for something new."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._added > cursor, timeout)
+        return self.after(cursor)

@@ -43,6 +43,7 @@ class TaskParams:
     """
 
     n_predict: int | None = None
+    requested_n_predict: int = -1
     cache_prompt: bool = True
     n_keep: int = 0
     n_discard: int = 0

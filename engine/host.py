@@ -1,0 +1,219 @@
+"""The thread that turns the core: one owner of the slots, whoever asks (the dashboard, the HTTP face, both).
+
+The core is touched under one lock, which is free while the model computes and while a paced step waits. So posting,
+cancelling and looking are immediate, and what changes the engine itself runs at a step boundary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from threading import Condition, Event, RLock, Thread
+from typing import TYPE_CHECKING, TypeVar
+
+from .events import EventRing, Notice
+from .pace import DeviceProfile, microseconds
+from .snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from .model.interface import TokenIds
+    from .slots.core import Core, Piece
+    from .slots.task import ActionTask, Result, TaskParams
+
+__all__ = ["EngineHost", "Sink"]
+
+T = TypeVar("T")
+Sink = Callable[["Sequence[Result]"], None]
+
+LAG_SMOOTHING = 0.1
+
+
+class EngineHost:
+    """Runs a `Core` in a thread of its own. Sinks are called in that thread and must return at once."""
+
+    def __init__(self, core: Core, profile: DeviceProfile | None = None, ring: EventRing | None = None) -> None:
+        self.core = core
+        self.profile = profile
+        self.lag: float | None = None
+        self.failure: str | None = None
+        self.ring = EventRing() if ring is None else ring
+        self._lock = RLock()
+        self._wake = Condition(self._lock)
+        self._boundary: list[Callable[[], None]] = []
+        self._sinks: dict[int, Sink] = {}
+        self._interrupt = Event()
+        self._published = core.snapshot(microseconds())
+        self._wanted = True
+        self._closing = False
+        self._thread = Thread(target=self._run, name="slotview-engine", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread turns the core."""
+        return self._thread.is_alive() and not self._closing
+
+    def post(self, prompts: Sequence[TokenIds], params: TaskParams, sink: Sink) -> list[int]:
+        """Hand in one request; its results go to ``sink``. Returns its task ids by output index."""
+        with self._wake:
+            tasks = self.core.post(prompts, params, microseconds())
+            self._sinks.update(dict.fromkeys(tasks, sink))
+            self._wake.notify()
+        return tasks
+
+    def post_action(self, action: ActionTask, sink: Sink) -> int:
+        """Hand in a slot action."""
+        with self._wake:
+            task = self.core.post_action(action, microseconds())
+            self._sinks[task] = sink
+            self._wake.notify()
+        return task
+
+    def cancel(self, tasks: Sequence[int]) -> None:
+        """Give tasks up; their slots are freed at the next step boundary."""
+        with self._wake:
+            for task in tasks:
+                self.core.cancel(task)
+            self._wake.notify()
+
+    def latest(self) -> Snapshot:
+        """Return the snapshot of the last half step, and ask for a fresh one at the next. Never blocks."""
+        self._wanted = True
+        return self._published
+
+    def look(self, read: Callable[[Core], T]) -> T:
+        """Read something from the core now, also while the model computes."""
+        with self._lock:
+            return read(self.core)
+
+    def at_boundary(self, work: Callable[[Core], T]) -> Future[T]:
+        """Run ``work`` in the engine's thread between two steps."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(work(self.core))
+            except Exception as error:
+                future.set_exception(error)
+
+        with self._wake:
+            self._boundary.append(run)
+            self._wake.notify()
+        self._interrupt.set()
+        return future
+
+    def replace(self, core: Core, renamed: dict[int, int]) -> None:
+        """Put another core in place of the present one; only from within `at_boundary`. ``renamed``: old → new ids."""
+        self.core = core
+        self._sinks = {renamed.get(task, task): sink for task, sink in self._sinks.items()}
+
+    def set_profile(self, profile: DeviceProfile | None) -> None:
+        """Change the pace; a step that waits goes on at once."""
+        self.profile, self.lag = profile, None
+        self._interrupt.set()
+
+    def close(self) -> None:
+        """Stop the thread. Idempotent."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify()
+        self._interrupt.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=2.0)
+
+    def _run(self) -> None:
+        while self._wait_for_work():
+            try:
+                self._iterate()
+            except Exception as error:
+                self._fail(error)
+                return
+        for work in self._boundary:
+            work()
+
+    def _wait_for_work(self) -> bool:
+        """Sleep while there is nothing to do; False when closing."""
+        with self._wake:
+            while not self._closing and not self._boundary and not self.core.has_work:
+                self._wake.wait()
+            return not self._closing
+
+    def _iterate(self) -> None:
+        """Run what waits for a boundary, then one iteration of the core."""
+        with self._lock:
+            waiting, self._boundary = self._boundary, []
+            for work in waiting:
+                work()
+        with self._lock:
+            began = microseconds()
+            piece = self.core.begin(began)
+            self._publish(always=piece is None)
+        self._deliver()
+        while piece is not None and not self._closing:
+            self._compute(piece, began)
+            with self._lock:
+                began = microseconds()
+                piece = self.core.settle(piece, began)
+                self._publish(always=self.core.is_idle)
+            self._deliver()
+
+    def _publish(self, *, always: bool) -> None:
+        """Build a snapshot when one was asked for, or when nothing will change for a while."""
+        if self._wanted or always:
+            self._wanted = False
+            self._published = self.core.snapshot(microseconds())
+
+    def _compute(self, piece: Piece, began: int) -> None:
+        """Run the model without the lock, then wait until the paced device would be done."""
+        self.core.compute(piece)
+        profile = self.profile
+        if profile is None:
+            return
+        wanted = profile.step_us(piece)
+        taken = microseconds() - began
+        if wanted > 0:
+            lag = taken / wanted
+            self.lag = lag if self.lag is None else self.lag + LAG_SMOOTHING * (lag - self.lag)
+        if taken < wanted:
+            self._interrupt.wait((wanted - taken) / 1e6)
+            self._interrupt.clear()
+
+    def _deliver(self) -> None:
+        """Pass on what happened: events to the ring, results to their sinks."""
+        with self._lock:
+            events = self.core.take_events()
+            results = self.core.take_results()
+        if events:
+            self.ring.extend(events)
+        if results:
+            self._hand_out(results)
+
+    def _hand_out(self, results: Sequence[Result]) -> None:
+        """Group results by sink, in order, and forget the sinks of tasks that ended."""
+        grouped: dict[int, tuple[Sink, list[Result]]] = {}
+        for result in results:
+            sink = self._sinks.get(result.task)
+            if sink is not None:
+                grouped.setdefault(id(sink), (sink, []))[1].append(result)
+        with self._lock:
+            for result in results:
+                if result.is_last:
+                    self._sinks.pop(result.task, None)
+        for sink, own in grouped.values():
+            sink(own)
+
+    def _fail(self, error: Exception) -> None:
+        """The engine itself broke: say so, and end every open request with an error."""
+        from .slots.task import Failed
+
+        self.failure = f"the engine stopped: {type(error).__name__}: {error}"
+        self.ring.extend([Notice(microseconds() / 1e6, self.failure, "error")])
+        with self._lock:
+            sinks, self._sinks = self._sinks, {}
+        for task, sink in sinks.items():
+            sink([Failed(task, 0, 500, "server_error", self.failure)])

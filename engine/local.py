@@ -1,0 +1,292 @@
+"""The embedded engine behind the `Backend` protocol. Importing this loads no NumPy; the engine's thread does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+from .backend import (
+    BackendError,
+    Capabilities,
+    FireRequest,
+    RetuneMode,
+    RetunePreview,
+    RetuneReport,
+    SlotAction,
+    SlotActionResult,
+)
+from .context import ContextError, ContextPlan, LaunchFlags, ModelFacts
+from .events import EventBatch, EventRing, Notice
+from .flags import EngineFlags
+from .loading import StartError, build_core, core_options, load, model_facts, plan_for
+from .pace import microseconds, profile
+from .snapshot import Health, HealthState, PaceView, ServerFacts, SlotDetails, Snapshot
+from .ticket import LocalTicket
+
+if TYPE_CHECKING:
+    from .host import EngineHost
+    from .model.interface import Model
+    from .slots.core import Core
+    from .slots.task import Result
+
+__all__ = ["LocalBackend"]
+
+CAPABILITIES = Capabilities(fire=True, retune=RetuneMode.LIVE, slot_actions=True)
+
+
+class LocalBackend:
+    """One engine in this process. `start` returns at once; the model is loaded in a thread."""
+
+    def __init__(self, flags: EngineFlags, on_ready: Callable[[EngineHost], None] | None = None) -> None:
+        self._flags = flags
+        self._profile = profile(flags.pace)
+        self._on_ready = on_ready
+        self._ring = EventRing()
+        self._host: EngineHost | None = None
+        self._facts: ModelFacts | None = None
+        self._model: Model | None = None
+        self._error: str | None = None
+        self._last = Snapshot(facts=ServerFacts(source="embedded"), health=Health(HealthState.LOADING, "loading the model"))
+        self._numbers = count(1)
+        self._tickets: dict[int, LocalTicket] = {}
+        self._worker = ThreadPoolExecutor(1, "slotview-worker")
+        self._ready: Future[EngineHost] = Future()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Fire, retune live, erase."""
+        return CAPABILITIES
+
+    @property
+    def flags(self) -> LaunchFlags:
+        """Present launch flags."""
+        return self._flags.launch
+
+    @property
+    def error(self) -> str | None:
+        """Why the engine could not start, in one line."""
+        return self._error
+
+    def start(self) -> None:
+        """Load the model and start the engine, in the background."""
+        self._worker.submit(self._load)
+
+    def _load(self) -> None:
+        from .host import EngineHost
+
+        try:
+            self._model = load(self._flags)
+            self._facts = model_facts(self._model, self._flags.launch)
+            core = build_core(self._flags, self._model, microseconds())
+        except StartError as error:
+            self._broken(str(error))
+            return
+        except Exception as error:
+            self._broken(f"the engine could not start: {type(error).__name__}: {error}")
+            return
+        self._host = EngineHost(core, self._profile, self._ring)
+        self._host.start()
+        if self._on_ready:
+            self._on_ready(self._host)
+        self._ready.set_result(self._host)
+
+    def _broken(self, why: str) -> None:
+        """Remember why nothing will run, and tell whoever waits."""
+        self._error = why
+        health = Health(HealthState.ERROR, why, "quit with q and start again with other flags")
+        self._last = replace(self._last, health=health)
+        self._ring.extend([Notice(microseconds() / 1e6, why, "error")])
+        self._ready.set_exception(BackendError(why))
+
+    def wait_ready(self, timeout: float | None = None) -> EngineHost:
+        """Block until the engine runs; raises `BackendError` where it cannot. Not for the UI thread."""
+        return self._ready.result(timeout)
+
+    def latest(self) -> Snapshot:
+        """Return the newest snapshot."""
+        host = self._host
+        now = microseconds() / 1e6
+        if host is None:
+            return replace(self._last, time=now)
+        snapshot = host.latest()
+        health = snapshot.health
+        if host.failure:
+            health = Health(HealthState.ERROR, host.failure, "quit with q and start again")
+        lag = host.lag if host.lag is not None and host.lag > 1 else None
+        pace = PaceView(host.profile.name if host.profile else "off", lag)
+        slots_at = snapshot.time if snapshot.busy else now
+        return replace(snapshot, time=now, slots_at=slots_at, health=health, pace=pace)
+
+    def events(self, after: int) -> EventBatch:
+        """Return what happened after a cursor."""
+        return self._ring.after(after)
+
+    def submit(self, request: FireRequest) -> list[LocalTicket]:
+        """Fire a prompt ``count`` times; tokenizing happens in a worker."""
+        if self._error:
+            raise BackendError(self._error)
+        tickets = [LocalTicket(next(self._numbers), request.prompt, self._cancel) for _ in range(request.count)]
+        self._worker.submit(self._post, request, tickets)
+        return tickets
+
+    def _cancel(self, tasks: Sequence[int]) -> None:
+        if self._host:
+            self._host.cancel(tasks)
+
+    def _post(self, request: FireRequest, tickets: Sequence[LocalTicket]) -> None:
+        """Tokenize once and hand in one request for each ticket."""
+        try:
+            host = self._ready.result()
+            assert self._model is not None
+            prompt = self._model.tokenizer.encode(request.prompt)
+            params = self._params(request)
+            for ticket in tickets:
+                self._post_one(host, ticket, lambda sink: host.post([prompt], params, sink)[0])
+        except Exception as error:
+            for ticket in tickets:
+                ticket.fail(str(error))
+
+    def _post_one(
+        self, host: EngineHost, ticket: LocalTicket, post: Callable[[Callable[[Sequence[Result]], None]], int]
+    ) -> None:
+        def sink(results: Sequence[Result]) -> None:
+            ticket.receive(results)
+            if ticket.view().state.is_over:
+                self._tickets.pop(ticket.number, None)
+
+        self._tickets[ticket.number] = ticket
+        task = post(sink)
+        if not ticket.queued(task):
+            self._tickets.pop(ticket.number, None)
+            if not ticket.view().state.is_over or ticket.view().task is None:
+                host.cancel([task])
+
+    def _params(self, request: FireRequest) -> object:
+        from .slots.task import TaskParams
+
+        sampling = self._flags.sampling
+        if request.temperature is not None:
+            sampling = replace(sampling, temperature=max(0.0, request.temperature))
+        if request.seed is not None:
+            sampling = replace(sampling, seed=request.seed & 0xFFFFFFFF)
+        if request.ignore_eos:
+            sampling = replace(sampling, ignore_eos=True)
+        return TaskParams(
+            n_predict=request.n_predict,
+            cache_prompt=self._flags.cache_prompt,
+            n_keep=self._flags.n_keep,
+            n_cache_reuse=self._flags.cache_reuse,
+            id_slot=-1 if request.id_slot is None else request.id_slot,
+            stream=True,
+            stop=self._flags.reverse_prompt,
+            sampling=sampling,
+        )
+
+    def details(self, slot: int) -> Future[SlotDetails]:
+        """Fetch one slot's details."""
+        return self._later(lambda host: host.look(lambda core: core.details(slot)))
+
+    def preview(self, flags: LaunchFlags) -> RetunePreview:
+        """Compute what other flags would do."""
+        facts = self._facts
+        if facts is None:
+            return RetunePreview(flags, error="the model is still being loaded")
+        try:
+            return self._previewed(plan_for(flags, facts), flags, facts)
+        except ContextError as error:
+            return RetunePreview(flags, error=str(error))
+
+    def _previewed(self, plan: ContextPlan, flags: LaunchFlags, facts: ModelFacts) -> RetunePreview:
+        snapshot = self.latest()
+        running = snapshot.busy or 0
+        again = sum(slot.n_tokens or 0 for slot in snapshot.slots or () if slot.is_busy)
+        cached = snapshot.pool.cached or 0
+        notes = list(plan.notes)
+        if running:
+            notes.append(f"{running} running requests are queued again; about {again} tokens are processed again")
+        if cached:
+            notes.append(f"{cached} tokens kept in idle slots are lost; their prompts are processed again when repeated")
+        return RetunePreview(
+            flags=flags,
+            n_slots=plan.n_slots,
+            unified=plan.unified,
+            n_ctx=plan.n_ctx,
+            n_ctx_slot=plan.slot_n_ctx,
+            pool_cells=plan.n_cells,
+            kv_bytes=plan.kv_bytes,
+            kv_bytes_now=snapshot.pool.n_bytes,
+            log=tuple(line.prefix + line.text for line in plan.log if line.level != "T"),
+            notes=tuple(notes),
+            command=" ".join(("slotview", *flags.arguments())),
+        )
+
+    def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
+        """Rebuild the engine with other flags at the next step boundary; on failure the old one goes on."""
+        return self._later(lambda host: host.at_boundary(lambda core: self._rebuild(host, core, flags)).result())
+
+    def _rebuild(self, host: EngineHost, core: Core, flags: LaunchFlags) -> RetuneReport:
+        from .slots.core import Core
+
+        assert self._facts is not None
+        try:
+            plan = plan_for(flags, self._facts)
+            fresh = Core(plan, core.model, core_options(self._flags), now=microseconds())
+        except (ValueError, MemoryError) as error:
+            raise BackendError(str(error) or "not enough memory; the engine goes on as it was") from None
+        report = core.move_to(fresh, microseconds())
+        host.replace(fresh, report.renamed)
+        for ticket in list(self._tickets.values()):
+            task = ticket.view().task
+            if task in report.renamed:
+                ticket.renamed(report.renamed[task])
+        self._flags = replace(self._flags, launch=flags)
+        return report.report
+
+    def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
+        """Erase a slot's cached tokens; waits while the slot is busy."""
+        if action is not SlotAction.ERASE:
+            raise BackendError("the dashboard only erases; save and restore go through the HTTP face (--listen)")
+        snapshot = self.latest()
+        if slot not in {view.id for view in snapshot.slots or ()}:
+            raise BackendError(f"there is no slot {slot}")
+        answer: Future[SlotActionResult] = Future()
+        self._worker.submit(self._act, action, slot, answer)
+        return answer
+
+    def _act(self, action: SlotAction, slot: int, answer: Future[SlotActionResult]) -> None:
+        from .slots.task import ActionDone, ActionTask, Failed
+
+        def sink(results: Sequence[Result]) -> None:
+            for result in results:
+                if isinstance(result, ActionDone):
+                    text = f"slot {slot}: {result.n_tokens} tokens erased"
+                    answer.set_result(SlotActionResult(action, slot, result.n_tokens, text))
+                elif isinstance(result, Failed):
+                    answer.set_exception(BackendError(result.message))
+
+        self._ready.result().post_action(ActionTask(str(action), slot), sink)
+
+    def look_now(self) -> None:
+        """Nothing to do: the engine is always looked at."""
+
+    def set_interval(self, seconds: float) -> None:
+        """Nothing to do: the engine is not polled."""
+
+    def choose_model(self, name: str) -> None:
+        """Raise: there is one model."""
+        raise BackendError("the embedded engine has one model; start slotview with --model FILE for another")
+
+    def close(self) -> None:
+        """Stop the engine."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+        if self._host:
+            self._host.close()
+
+    def _later(self, work: Callable[[EngineHost], object]) -> Future:  # type: ignore[type-arg]
+        """Run ``work`` with the engine in the worker thread."""
+        if self._error:
+            raise BackendError(self._error)
+        return self._worker.submit(lambda: work(self._ready.result()))

@@ -1,0 +1,87 @@
+"""What a llama-server's log tells that HTTP does not (spec §9): the pool's mode, slot choices, shifts, purges, timings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ..events import ContextShifted, Event, LogLine, PoolFull, Purged, SlotChosen
+
+__all__ = ["ChildFacts", "LogReader"]
+
+LINE = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) (.*)$")
+SLOT = re.compile(r"^slot +\S+: id +(\d+) \| task (-?\d+) \| (.*)$")
+INITIALIZING = re.compile(r"initializing, n_slots = (\d+), n_ctx_slot = (\d+), kv_unified = '(true|false)'")
+CONTEXT = re.compile(r"^llama_context: (n_ctx|n_ctx_seq|n_batch|n_ubatch) += (\d+)$")
+KV_SIZE = re.compile(r"^llama_kv_cache: size = +([\d.]+) MiB .*K \((\w+)\).*V \((\w+)\)")
+BY_LCP = re.compile(r"selected slot by LCP similarity, f_sim_best = ([\d.]+) .*f_keep = ([\d.]+)")
+SHIFT = re.compile(r"slot context shift, n_keep = (\d+), n_left = (\d+), n_discard = (\d+)")
+PURGE = re.compile(r"purging slot (\d+) with (\d+) tokens")
+LAUNCHED = "processing task, is_child"
+SHOWN_PREFIXES = ("srv ", "slot ", "que ", "res ")
+
+
+@dataclass(frozen=True, slots=True)
+class ChildFacts:
+    """What the log has told so far; None = not yet. ``kv_bytes`` is rounded as the log rounds it."""
+
+    n_slots: int | None = None
+    n_ctx_slot: int | None = None
+    unified: bool | None = None
+    n_ctx: int | None = None
+    n_ctx_seq: int | None = None
+    n_batch: int | None = None
+    n_ubatch: int | None = None
+    kv_bytes: int | None = None
+    type_k: str | None = None
+    type_v: str | None = None
+
+
+class LogReader:
+    """Reads lines one by one. ``now`` gives the time for events, seconds of the watcher's clock."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.facts = ChildFacts()
+        self._now = now
+        self._chosen: dict[int, tuple[str, float | None, float | None]] = {}
+
+    def read(self, line: str) -> list[Event]:
+        """Take a line in; returns what happened, the line itself included where a person would want it."""
+        found = LINE.match(line)
+        level, text = (found[1], found[2]) if found else ("I", line)
+        events: list[Event] = []
+        if slot := SLOT.match(text):
+            events += self._slot_line(int(slot[1]), int(slot[2]), slot[3])
+        else:
+            events += self._server_line(text)
+        if not found or text.startswith(SHOWN_PREFIXES) or level in "WE":
+            events.append(LogLine(self._now(), level, text))
+        return events
+
+    def _slot_line(self, slot: int, task: int, text: str) -> list[Event]:
+        if text.startswith("selected slot by"):
+            by_content = BY_LCP.search(text)
+            how = "lcp" if by_content else ("id" if " by id" in text else "lru")
+            self._chosen[slot] = (how, *(map(float, by_content.groups()) if by_content else (None, None)))  # type: ignore[assignment]
+        elif text.startswith(LAUNCHED) and slot in self._chosen:
+            how, similarity, keep = self._chosen.pop(slot)
+            return [SlotChosen(self._now(), slot, task, how, similarity, keep)]
+        elif shift := SHIFT.search(text):
+            return [ContextShifted(self._now(), slot, task, *map(int, shift.groups()))]
+        return []
+
+    def _server_line(self, text: str) -> list[Event]:
+        if start := INITIALIZING.search(text):
+            n_slots, n_ctx_slot = int(start[1]), int(start[2])
+            self.facts = replace(self.facts, n_slots=n_slots, n_ctx_slot=n_ctx_slot, unified=start[3] == "true")
+        elif context := CONTEXT.match(text):
+            self.facts = replace(self.facts, **{context[1]: int(context[2])})
+        elif size := KV_SIZE.match(text):
+            n_bytes = round(float(size[1]) * 2**20)
+            self.facts = replace(self.facts, kv_bytes=n_bytes, type_k=size[2], type_v=size[3])
+        elif purge := PURGE.search(text):
+            return [Purged(self._now(), int(purge[1]), int(purge[2]))]
+        elif "decode() failed: Context size has been exceeded" in text:
+            return [PoolFull(self._now(), 0)]
+        return []

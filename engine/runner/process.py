@@ -1,0 +1,108 @@
+"""A llama-server as our child, behind a guard: finding the binary, starting, stopping, its last words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Thread
+
+from ..backend import BackendError
+
+__all__ = ["ServerProcess", "find_binary", "free_port"]
+
+KEPT_LINES = 2000
+OVERRULED = ("--host", "--port")
+
+
+def find_binary(given: str | None) -> str:
+    """The binary by option, ``LLAMA_SERVER_BIN``, then PATH. Raises `BackendError`."""
+    name = given or os.environ.get("LLAMA_SERVER_BIN") or "llama-server"
+    found = shutil.which(name)
+    if found is None:
+        raise BackendError(
+            f"{name}: no such program; name the llama-server binary with --server-bin PATH or LLAMA_SERVER_BIN"
+        )
+    return found
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def without_address(arguments: Sequence[str]) -> list[str]:
+    """The arguments without ``--host`` and ``--port``, which we choose."""
+    kept: list[str] = []
+    skip = False
+    for word in arguments:
+        if skip:
+            skip = False
+        elif word in OVERRULED:
+            skip = True
+        elif not word.startswith(tuple(f"{name}=" for name in OVERRULED)):
+            kept.append(word)
+    return kept
+
+
+class ServerProcess:
+    """One run of the server. ``on_line`` gets each log line in a thread of its own."""
+
+    def __init__(self, binary: str, arguments: Sequence[str], on_line: Callable[[str], None]) -> None:
+        self.port = free_port()
+        self.lines: deque[str] = deque(maxlen=KEPT_LINES)
+        self._on_line = on_line
+        place = ["--host", "127.0.0.1", "--port", str(self.port)]
+        guard = Path(__file__).with_name("guard.py")
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", str(guard), binary, *without_address(arguments), *place],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=os.name != "nt",
+        )
+        self._reader = Thread(target=self._read, name="slotview-child-log", daemon=True)
+        self._reader.start()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._process.poll()
+
+    def last_words(self, count: int = 5) -> list[str]:
+        """Its last log lines."""
+        self._reader.join(timeout=0.5)
+        return list(self.lines)[-count:]
+
+    def stop(self, timeout: float = 8.0) -> None:
+        """End it through its guard; idempotent."""
+        if self._process.stdin and not self._process.stdin.closed:
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(timeout=1.0)
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for raw in self._process.stdout:
+            line = raw.decode("utf-8", "replace").rstrip("\r\n")
+            self.lines.append(line)
+            self._on_line(line)

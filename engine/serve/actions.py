@@ -1,0 +1,120 @@
+"""POST /slots/{id}?action=save|restore|erase (spec §7.4)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..slots.task import ActionDone, ActionTask, Failed
+from .answers import failure
+from .completions import read_object
+from .errors import ApiError
+from .info import disabled
+from .params_json import Json
+from .replies import json_reply
+from .running import RunningRequest
+from .state import ServerState
+
+__all__ = ["slot_action", "valid_filename"]
+
+LEADING_INTEGER = re.compile(r"\s*[+-]?\d+")
+FORBIDDEN = frozenset('/\\:*?"<>|') | frozenset("\uff0e\u2215\u2216\uff0f\uff3c\u29f5\u29f8\ufffd\ufeff")
+
+
+async def slot_action(request: Request) -> Response:
+    """Save, restore or erase one slot; waits while the slot is busy."""
+    state: ServerState = request.app.state.server
+    folder = state.flags.http.slot_save_path
+    if not folder:
+        raise disabled("slots action", "--slot-save-path")
+    slot = _slot_id(request.path_params["slot"])
+    action = request.query_params.get("action")
+    if action not in ("save", "restore", "erase"):
+        raise ApiError("Invalid action")
+    if action == "erase":
+        done = await _run(state, ActionTask(action, slot))
+        return json_reply({"id_slot": slot, "n_erased": done.n_tokens})
+    filename = await _filename(request)
+    path = Path(folder) / filename
+    if action == "save":
+        return json_reply(await _save(state, slot, filename, path))
+    return json_reply(await _restore(state, slot, filename, path))
+
+
+def _slot_id(text: str) -> int:
+    """Leading digits suffice; beyond 32 bits is no id."""
+    found = LEADING_INTEGER.match(text)
+    if not found or not -(2**31) <= int(found[0]) < 2**31:
+        raise ApiError("Invalid slot ID")
+    return int(found[0])
+
+
+async def _filename(request: Request) -> str:
+    body = await read_object(request)
+    if "filename" not in body:
+        raise ApiError("[json.exception.out_of_range.403] key 'filename' not found")
+    name = body["filename"]
+    if not isinstance(name, str):
+        raise ApiError("[json.exception.type_error.302] type must be string")
+    if not valid_filename(name):
+        raise ApiError("Invalid filename")
+    return name
+
+
+def valid_filename(name: str) -> bool:
+    """Whether a name stays inside its folder on every system."""
+    if not name or len(name.encode("utf-8", "replace")) > 255 or name != name.strip(" ") or name.endswith("."):
+        return False
+    if ".." in name or any(character in FORBIDDEN for character in name):
+        return False
+    return all(ord(character) >= 32 and not 0x7F <= ord(character) <= 0x9F for character in name)
+
+
+async def _run(state: ServerState, action: ActionTask) -> ActionDone:
+    running = RunningRequest(state.engine)
+    running.post_action(action)
+    try:
+        result = await running.next()
+    finally:
+        running.close()
+    if isinstance(result, Failed):
+        raise failure(result)
+    assert isinstance(result, ActionDone)
+    return result
+
+
+async def _save(state: ServerState, slot: int, filename: str, path: Path) -> Json:
+    done = await _run(state, ActionTask("save", slot, filename))
+    assert done.data is not None
+    try:
+        await asyncio.to_thread(path.write_bytes, done.data)
+    except OSError:
+        raise ApiError("Unable to save slot", "server_error") from None
+    timings = {"save_ms": done.time_us / 1000}
+    return {
+        "id_slot": slot,
+        "filename": filename,
+        "n_saved": done.n_tokens,
+        "n_written": len(done.data),
+        "timings": timings,
+    }
+
+
+async def _restore(state: ServerState, slot: int, filename: str, path: Path) -> Json:
+    try:
+        data = await asyncio.to_thread(path.read_bytes)
+    except OSError:
+        data = b""  # the engine empties the slot and refuses, as for every file that cannot be used
+    done = await _run(state, ActionTask("restore", slot, filename, data))
+    timings = {"restore_ms": done.time_us / 1000}
+    return {
+        "id_slot": slot,
+        "filename": filename,
+        "n_restored": done.n_tokens,
+        "n_read": done.n_bytes,
+        "timings": timings,
+    }

@@ -1,0 +1,85 @@
+"""The routes, and the layers around them in llama-server's order: loading, key, handler (spec §7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from . import info, texts
+from .actions import slot_action
+from .completions import ClientGoneError, chat_completions, completions, input_tokens, native
+from .edge import Edge
+from .errors import ApiError, error_body, outer_error
+from .replies import json_reply
+from .state import ServerState
+
+__all__ = ["make_app"]
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+GETS: dict[str, Handler] = {
+    "/health": info.health,
+    "/v1/health": info.health,
+    "/slots": info.slots,
+    "/metrics": info.metrics,
+    "/props": info.props,
+    "/models": info.models,
+    "/v1/models": info.models,
+}
+POSTS: dict[str, Handler] = {
+    "/completion": native,
+    "/completions": native,
+    "/v1/completions": completions,
+    "/chat/completions": chat_completions,
+    "/v1/chat/completions": chat_completions,
+    "/chat/completions/input_tokens": input_tokens,
+    "/v1/chat/completions/input_tokens": input_tokens,
+    "/v1/chat/completions/control": texts.control,
+    "/tokenize": texts.tokenize,
+    "/detokenize": texts.detokenize,
+    "/apply-template": texts.apply_template,
+    "/props": info.change_props,
+    "/slots/{slot}": slot_action,
+}
+
+
+def make_app(state: ServerState) -> Edge:
+    """Build the ASGI application."""
+    prefix = state.flags.http.api_prefix.rstrip("/")
+    routes = [Route(prefix + path, handler, methods=["GET"]) for path, handler in GETS.items()]
+    routes += [Route(prefix + path, handler, methods=["POST"]) for path, handler in POSTS.items()]
+    handlers = {
+        ApiError: _refused,
+        HTTPException: _not_found,
+        ClientGoneError: _gone,
+        ClientDisconnect: _gone,
+        Exception: _broken,
+    }
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    app.state.server = state
+    return Edge(app, state)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, ApiError)
+    return json_reply(error_body(error), error.status)
+
+
+async def _not_found(_: Request, error: Exception) -> Response:
+    """Unknown paths, and known ones with another method."""
+    return json_reply(outer_error("File Not Found", "not_found_error"), 404)
+
+
+async def _gone(_: Request, error: Exception) -> Response:
+    """Nobody reads this."""
+    return Response(status_code=400)
+
+
+async def _broken(_: Request, error: Exception) -> Response:
+    return json_reply(error_body(ApiError(f"{type(error).__name__}: {error}", "server_error")), 500)

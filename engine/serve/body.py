@@ -1,0 +1,100 @@
+"""JSON bodies in, JSON text out, as llama-server reads and writes them (spec §7.1)."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from typing import NoReturn
+
+from .errors import ApiError
+
+__all__ = ["MAX_BODY", "as_f32", "read_json", "type_name", "write_json"]
+
+MAX_BODY = 100 * 1024 * 1024
+
+
+def read_json(data: bytes) -> object:
+    """Parse a body. Raises `ApiError` 400 for what is not strict JSON in UTF-8."""
+    try:
+        text = data.decode("utf-8-sig")
+        parsed: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        text.encode("utf-8")
+        if "\\u" in text:
+            _refuse_surrogates(parsed)
+        return parsed
+    except UnicodeDecodeError as error:
+        _fail(f"ill-formed UTF-8 byte at {error.start}")
+    except UnicodeEncodeError:
+        _fail("a surrogate without its partner")
+    except RecursionError:
+        _fail("nested too deep")
+    except ValueError as error:
+        _fail(str(error))
+
+
+def _fail(why: str) -> NoReturn:
+    raise ApiError(f"[json.exception.parse_error.101] parse error: {why}") from None
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"invalid literal; last read: '{word}'")
+
+
+def _finite(word: str) -> float:
+    value = float(word)
+    if math.isinf(value):
+        raise ValueError(f"number overflow parsing '{word}'")
+    return value
+
+
+def _refuse_surrogates(value: object) -> None:
+    """Raise `UnicodeEncodeError` where an escape left half a character."""
+    if isinstance(value, str):
+        value.encode("utf-8")
+    elif isinstance(value, list):
+        for item in value:
+            _refuse_surrogates(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            key.encode("utf-8")
+            _refuse_surrogates(item)
+
+
+def write_json(value: object) -> str:
+    """Compact JSON with non-ASCII characters as they are and infinities as null."""
+    return json.dumps(_printable(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _printable(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _printable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable(item) for item in value]
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8") if not value.isascii() else value
+    return value
+
+
+def as_f32(value: float) -> float:
+    """Round to 32 bits, as the server holds its sampling parameters."""
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+    return rounded
+
+
+def type_name(value: object) -> str:
+    """Name of a JSON type in the JSON library's messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"

@@ -1,0 +1,206 @@
+"""Completion routes, native and in OpenAI's style (spec §7.9, §7.10)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from ..model.interface import TokenIds
+from ..slots.task import Failed, Final
+from .answers import failure, final_json, only_fields
+from .body import read_json
+from .chat import ChatPrompt, read_chat
+from .errors import ApiError
+from .openai import ChatShape, TextShape
+from .params import RequestOptions, read_params
+from .params_json import Json
+from .prompts import read_prompts
+from .replies import json_reply
+from .running import RunningRequest
+from .state import ServerState
+from .stream import StreamFormat, events, native_format, openai_format
+
+__all__ = ["ClientGoneError", "chat_completions", "completions", "input_tokens", "native", "read_object"]
+
+T = TypeVar("T")
+Prepared = tuple[list[TokenIds], RequestOptions]
+Whole = Callable[[Sequence[Final]], object]
+
+
+async def read_object(request: Request) -> Json:
+    """The body as an object. Raises `ApiError`."""
+    body = read_json(await request.body())
+    if not isinstance(body, dict):
+        kind = "array" if isinstance(body, list) else "this value"
+        raise ApiError(f"[json.exception.type_error.304] cannot use at() with {kind}")
+    return body
+
+
+def _state(request: Request) -> ServerState:
+    state: ServerState = request.app.state.server
+    return state
+
+
+def _prepare(body: Json, state: ServerState) -> Prepared:
+    """Tokenize and check a completion body; runs in a worker thread."""
+    tokenizer = state.model.tokenizer
+    prompts = read_prompts(body, tokenizer)
+    return prompts, read_params(body, state.flags, state.engine.core.plan.n_slots, tokenizer)
+
+
+async def native(request: Request) -> Response:
+    """POST /completion."""
+    state = _state(request)
+    body = await read_object(request)
+    prompts, options = await asyncio.to_thread(_prepare, body, state)
+    tokenizer = state.model.tokenizer
+
+    def whole(results: Sequence[Final]) -> object:
+        shown = [
+            only_fields(final_json(result, state.model_name, tokenizer, stream=False), options.response_fields)
+            for result in results
+        ]
+        return shown[0] if len(shown) == 1 else shown
+
+    shown = native_format(options, state.model_name, tokenizer)
+    return await _answer(request, prompts, options, whole, shown, done_mark=False)
+
+
+async def completions(request: Request) -> Response:
+    """POST /v1/completions."""
+    state = _state(request)
+    body = await read_object(request)
+    if "echo" in body and body["echo"] is not None and not isinstance(body["echo"], bool):
+        raise ApiError("Field 'echo': [json.exception.type_error.302] type must be boolean")
+    prompts, options = await asyncio.to_thread(_prepare, body, state)
+    shape = TextShape(state.model_name, state.fingerprint, options.include_usage)
+    return await _answer_openai(request, state, prompts, options, shape)
+
+
+async def chat_completions(request: Request) -> Response:
+    """POST /v1/chat/completions."""
+    state = _state(request)
+    body = await read_object(request)
+    prompt, (prompts, options) = await asyncio.to_thread(_prepare_chat, body, state)
+    shape = ChatShape(state.model_name, state.fingerprint, options.include_usage, prompt.prefill)
+    return await _answer_openai(request, state, prompts, options, shape)
+
+
+async def input_tokens(request: Request) -> Response:
+    """POST /v1/chat/completions/input_tokens."""
+    state = _state(request)
+    body = await read_object(request)
+    _, (prompts, _) = await asyncio.to_thread(_prepare_chat, body, state)
+    return json_reply({"input_tokens": len(prompts[0]), "object": "response.input_tokens"})
+
+
+def _prepare_chat(body: Json, state: ServerState) -> tuple[ChatPrompt, Prepared]:
+    tokenizer = state.model.tokenizer
+    prompt = read_chat(body, tokenizer, state.chat_template)
+    body = dict(body)
+    logprobs, top = body.pop("logprobs", None), body.pop("top_logprobs", None)
+    if logprobs is True:
+        body["n_probs"] = 20 if top is None else top
+    elif top is not None:
+        raise ApiError("top_logprobs requires logprobs to be set to true")
+    options = read_params(body, state.flags, state.engine.core.plan.n_slots, tokenizer)
+    extra = {"chat_format": "peg-native", "generation_prompt": prompt.generation_prompt}
+    params = replace(options.params, extra=extra)
+    return prompt, ([tokenizer.encode(prompt.text)], replace(options, params=params))
+
+
+async def _answer_openai(
+    request: Request,
+    state: ServerState,
+    prompts: list[TokenIds],
+    options: RequestOptions,
+    shape: TextShape | ChatShape,
+) -> Response:
+    native_shown = native_format(replace(options, response_fields=()), state.model_name, state.model.tokenizer)
+
+    def whole(results: Sequence[Final]) -> object:
+        answer = shape.whole(results)
+        if options.verbose:
+            timings = answer.pop("timings")
+            first = final_json(results[0], state.model_name, state.model.tokenizer, stream=False)
+            answer |= {"__verbose": first, "timings": timings}
+        return answer
+
+    shown = openai_format(options, shape, native_shown)
+    return await _answer(request, prompts, options, whole, shown, done_mark=True)
+
+
+async def _answer(
+    request: Request,
+    prompts: list[TokenIds],
+    options: RequestOptions,
+    whole: Whole,
+    shown: StreamFormat,
+    *,
+    done_mark: bool,
+) -> Response:
+    """Run the request; a client that goes away ends its tasks."""
+    running = RunningRequest(_state(request).engine)
+    running.post(prompts, options.params)
+    if options.params.stream:
+        return await _stream(request, running, options, shown, done_mark=done_mark)
+    try:
+        finals = await _while_connected(request, _collect(running))
+    finally:
+        running.close()
+    return json_reply(whole(finals))
+
+
+async def _collect(running: RunningRequest) -> list[Final]:
+    """All final results by index; the first error is raised."""
+    finals: list[Final] = []
+    async for result in running.results():
+        if isinstance(result, Failed):
+            raise failure(result)
+        if isinstance(result, Final):
+            finals.append(result)
+    return sorted(finals, key=lambda final: final.index)
+
+
+async def _stream(
+    request: Request, running: RunningRequest, options: RequestOptions, shown: StreamFormat, *, done_mark: bool
+) -> Response:
+    """Wait for the first result: an error is an ordinary answer, anything else begins the stream."""
+    try:
+        first = await _while_connected(request, running.next())
+    except BaseException:
+        running.close()
+        raise
+    if isinstance(first, Failed):
+        raise failure(first)
+    headers = {"X-Accel-Buffering": "no", "Connection": "close"}
+    body = events(running, first, shown, options, done_mark=done_mark)
+    return StreamingResponse(body, media_type="text/event-stream", headers=headers)
+
+
+class ClientGoneError(Exception):
+    """The client closed the connection; nobody reads an answer."""
+
+
+async def _while_connected(request: Request, work: Coroutine[None, None, T]) -> T:
+    """Await ``work`` unless the client goes away first. Raises `ClientGoneError`."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientGoneError
+        return task.result()
+    finally:
+        gone.cancel()
+        task.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,81 @@
+"""What surrounds every handler: CORS, loading, keys, and how a connection is kept (spec §7.1)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .errors import outer_error
+from .replies import json_reply
+from .state import ServerState
+
+__all__ = ["Edge"]
+
+FREE_PATHS = ("/health", "/v1/health", "/")
+ANSWERS_PER_CONNECTION = 100
+CONNECTIONS_REMEMBERED = 4096
+PREFLIGHT = {
+    "Access-Control-Allow-Credentials": "true",
+    "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+    "Access-Control-Allow-Headers": "*",
+}
+
+
+class Edge:
+    """ASGI application around the routes."""
+
+    def __init__(self, app: ASGIApp, state: ServerState) -> None:
+        self._app = app
+        self._state = state
+        self._answers: OrderedDict[object, int] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what needs no handler; pass on the rest."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        answer = self._early_answer(scope, headers)
+        await (answer or self._app)(scope, receive, self._finishing(scope, headers, send))
+
+    def _early_answer(self, scope: Scope, headers: Headers) -> Response | None:
+        """OPTIONS, then loading, then the key."""
+        if scope["method"] == "OPTIONS":
+            return Response(b"", media_type="text/html", headers=PREFLIGHT)
+        if self._state.host is None:
+            return json_reply(outer_error("Loading model", "unavailable_error"), 503)
+        if scope["path"] in FREE_PATHS or self._state.allows(
+            headers.get("authorization", ""), headers.get("x-api-key", "")
+        ):
+            return None
+        return json_reply(outer_error("Invalid API Key", "authentication_error"), 401)
+
+    def _finishing(self, scope: Scope, request: Headers, send: Send) -> Send:
+        """Add the headers that every answer carries."""
+
+        async def finish(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Server"] = "llama.cpp"
+                headers["Access-Control-Allow-Origin"] = request.get("origin", "")
+                if message["status"] >= 400 or self._count(scope) >= ANSWERS_PER_CONNECTION:
+                    headers["Connection"] = "close"
+                elif "connection" not in headers:
+                    headers["Keep-Alive"] = "timeout=5, max=100"
+            await send(message)
+
+        return finish
+
+    def _count(self, scope: Scope) -> int:
+        """Answers so far on this connection, this one included."""
+        client = scope.get("client")
+        if client is None:
+            return 1
+        number = self._answers.pop(client, 0) + 1
+        self._answers[client] = 0 if number >= ANSWERS_PER_CONNECTION else number
+        if len(self._answers) > CONNECTIONS_REMEMBERED:
+            self._answers.popitem(last=False)
+        return number

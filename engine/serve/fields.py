@@ -1,0 +1,103 @@
+"""Reading one field of a request body: defaults, types, ranges (spec §8.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .body import as_f32, type_name
+from .errors import ApiError
+
+__all__ = ["Body", "Fields"]
+
+Body = Mapping[str, object]
+INT_MAX = 2**31 - 1
+
+
+class Fields:
+    """A body with typed access. Missing and ``null`` mean the default; a wrong type raises `ApiError` 400."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+
+    def find(self, *names: str) -> tuple[str, object]:
+        """The first present of several names with its value; ``("", None)`` where none is."""
+        for name in names:
+            if name in self._body:
+                return name, self._body[name]
+        return "", None
+
+    def integer(self, *names: str, default: int, low: int | None = None, high: int = INT_MAX) -> int:
+        """A whole number, reduced to 32 bits; outside a given range it is refused."""
+        name, value = self.find(*names)
+        if value is None:
+            return default
+        number = to_int32(self._number(name, value))
+        if low is not None and not low <= number <= high:
+            raise ApiError(f"Field '{name}': Value must be between {low} <= value <= {high}, but got {number}")
+        return number
+
+    def plain_integer(self, name: str, *, default: int, low: int) -> int:
+        """Like `integer`, but true and false are no numbers."""
+        if isinstance(self._body.get(name), bool):
+            raise _wrong_type(name, "number", True)
+        return self.integer(name, default=default, low=low)
+
+    def clamped_integer(self, name: str, *, default: int, low: int, high: int = INT_MAX) -> int:
+        """A whole number brought into a range."""
+        return min(high, max(low, self.integer(name, default=default)))
+
+    def real(self, name: str, *, default: float, low: float | None = None, high: float | None = None) -> float:
+        """A 32-bit number, brought into a range where there is one."""
+        value = self._body.get(name)
+        number = as_f32(default if value is None else self._number(name, value))
+        if low is not None:
+            number = max(low, number)
+        return number if high is None else min(high, number)
+
+    def checked_real(self, name: str, *, default: float, low: float, high: float) -> float:
+        """A 32-bit number that is refused outside its range."""
+        number = self.real(name, default=default)
+        if not low <= number <= as_f32(high):
+            wanted = f"between {low:.6f} <= value <= {high:.6f}"
+            raise ApiError(f"Field '{name}': Value must be {wanted}, but got {number:.6f}")
+        return number
+
+    def boolean(self, name: str, *, default: bool) -> bool:
+        """True or false."""
+        value = self._body.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise _wrong_type(name, "boolean", value)
+        return value
+
+    def lenient_integer(self, name: str, *, default: int) -> int:
+        """A whole number; a wrong type falls back to the default."""
+        value = self._body.get(name)
+        return to_int32(value) if isinstance(value, int | float) else default
+
+    def strings(self, name: str) -> tuple[str, ...]:
+        """A list of strings; a wrong type falls back to none."""
+        value = self._body.get(name)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        return ()
+
+    def raw(self, name: str) -> object:
+        """The value as it is; None where it is missing."""
+        return self._body.get(name)
+
+    def _number(self, name: str, value: object) -> float:
+        if not isinstance(value, int | float):
+            raise _wrong_type(name, "number", value)
+        return value
+
+
+def to_int32(number: float) -> int:
+    """Cut fractions off and keep the low 32 bits, with sign."""
+    return (int(number) + 2**31) % 2**32 - 2**31
+
+
+def _wrong_type(name: str, wanted: str, value: object) -> ApiError:
+    found = type_name(value)
+    return ApiError(f"Field '{name}': [json.exception.type_error.302] type must be {wanted}, but is {found}")

@@ -1,0 +1,141 @@
+"""Routes that tell about the server: health, slots, metrics, props, models (spec §7.2 to §7.8)."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..slots.task import TaskParams
+from .errors import ApiError
+from .params_json import Json, params_json
+from .replies import json_reply
+from .slots_json import metrics_text, slots_json
+from .state import ServerState
+
+__all__ = ["change_props", "health", "metrics", "models", "props", "slots"]
+
+
+def _state(request: Request) -> ServerState:
+    state: ServerState = request.app.state.server
+    return state
+
+
+def disabled(what: str, flag: str) -> ApiError:
+    """An endpoint that a flag switches on."""
+    return ApiError(f"This server does not support {what}. Start it with `{flag}`", "not_supported_error")
+
+
+async def health(_: Request) -> Response:
+    """GET /health."""
+    return json_reply({"status": "ok"})
+
+
+async def slots(request: Request) -> Response:
+    """GET /slots."""
+    state = _state(request)
+    if not state.flags.http.slots:
+        raise disabled("slots endpoint", "--slots")
+    shown = state.engine.look(slots_json)
+    if request.query_params.get("fail_on_no_slot") and all(slot["is_processing"] for slot in shown):
+        raise ApiError("no slot available", "unavailable_error")
+    return json_reply(shown)
+
+
+async def metrics(request: Request) -> Response:
+    """GET /metrics; reading empties the two speed gauges."""
+    state = _state(request)
+    if not state.flags.http.metrics:
+        raise disabled("metrics endpoint", "--metrics")
+    scrape = state.engine.look(lambda core: core.scrape())
+    headers = {"Process-Start-Time-Unix": str(state.started_us), "Content-Type": "text/plain; version=0.0.4"}
+    return Response(metrics_text(scrape), headers=headers)
+
+
+async def props(request: Request) -> Response:
+    """GET /props."""
+    state = _state(request)
+    flags, model, tokenizer = state.flags, state.model, state.model.tokenizer
+    plan = state.engine.core.plan
+    params = params_json(TaskParams(sampling=flags.sampling), reasoning_format="none")
+
+    def spelled(token: int | None) -> str:
+        return "" if token is None else tokenizer.piece(token, special=True).decode("utf-8", "replace")
+
+    shown: Json = {
+        "default_generation_settings": {"params": params, "n_ctx": plan.slot_n_ctx},
+        "total_slots": plan.n_slots,
+        "model_alias": state.model_name,
+        "model_ftype": model.ftype,
+        "model_path": model.path,
+        "modalities": {"vision": False, "video": False, "audio": False},
+        "media_marker": state.media_marker,
+        "endpoint_slots": flags.http.slots,
+        "endpoint_props": flags.http.props,
+        "endpoint_metrics": flags.http.metrics,
+        "ui": False,
+        "ui_settings": {},
+        "chat_template": state.chat_template,
+        "chat_template_caps": {
+            "supports_object_arguments": False,
+            "supports_parallel_tool_calls": False,
+            "supports_preserve_reasoning": False,
+            "supports_reasoning_effort": False,
+            "supports_string_content": True,
+            "supports_system_role": True,
+            "supports_tool_calls": False,
+            "supports_tools": False,
+            "supports_typed_content": False,
+        },
+        "bos_token": spelled(tokenizer.bos),
+        "eos_token": spelled(tokenizer.eos),
+        "build_info": state.fingerprint,
+        "is_sleeping": False,
+        "cors_proxy_enabled": False,
+    }
+    return json_reply(shown)
+
+
+async def change_props(request: Request) -> Response:
+    """POST /props: nothing can be changed, but with ``--props`` it says so kindly."""
+    if not _state(request).flags.http.props:
+        raise disabled("changing global properties", "--props")
+    return json_reply({"success": True})
+
+
+async def models(request: Request) -> Response:
+    """GET /v1/models."""
+    state = _state(request)
+    name, model = state.model_name, state.model
+    meta: Json = {
+        "vocab_type": 2 if model.metadata.get("tokenizer.ggml.model") == "gpt2" else 1,
+        "n_vocab": model.n_vocab,
+        "n_ctx": state.engine.core.plan.slot_n_ctx,
+        "n_ctx_train": model.n_ctx_train,
+        "n_embd": model.n_embd,
+        "n_params": model.n_params,
+        "size": model.size_bytes,
+        "ftype": model.ftype,
+    }
+    details = {
+        "parent_model": "",
+        "format": "gguf",
+        "family": "",
+        "families": [""],
+        "parameter_size": "",
+        "quantization_level": "",
+    }
+    listed: Json = {"name": name, "model": name, "modified_at": "", "size": "", "digest": "", "type": "model"}
+    listed |= {"description": "", "tags": [""], "capabilities": ["completion"], "parameters": "", "details": details}
+    data: Json = {
+        "id": name,
+        "aliases": state.aliases or [name],
+        "tags": [],
+        "object": "model",
+        "architecture": {"input_modalities": ["text"], "output_modalities": ["text"]},
+        "created": int(time.time()),
+        "owned_by": "llamacpp",
+        "meta": meta,
+    }
+    return json_reply({"models": [listed], "object": "list", "data": [data]})

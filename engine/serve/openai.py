@@ -1,0 +1,198 @@
+"""Answers in OpenAI's shapes (spec §7.10)."""
+
+from __future__ import annotations
+
+import secrets
+import string
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..slots.task import Final, Partial, Progress, StopType
+from .answers import probs_json, prompt_progress, timings_json
+from .params_json import Json
+
+__all__ = ["ChatShape", "Shape", "TextShape"]
+
+LETTERS = string.digits + string.ascii_letters
+
+
+def completion_id() -> str:
+    """A random id as the server makes them."""
+    return "chatcmpl-" + "".join(secrets.choice(LETTERS) for _ in range(32))
+
+
+def _reason(stop: StopType) -> str:
+    return "stop" if stop in (StopType.EOS, StopType.WORD) else "length"
+
+
+def _usage(result: Final) -> Json:
+    return {
+        "completion_tokens": result.n_decoded,
+        "prompt_tokens": result.n_prompt,
+        "total_tokens": result.n_decoded + result.n_prompt,
+        "prompt_tokens_details": {"cached_tokens": result.timings.cache_n},
+    }
+
+
+@dataclass(slots=True)
+class Shape:
+    """What all objects of one answer have in common."""
+
+    model: str
+    fingerprint: str
+    include_usage: bool = False
+    prefill: str = ""
+    id: str = field(default_factory=completion_id)
+    started: set[int] = field(default_factory=set)
+
+    def _logprobs(self, partial: Partial) -> Json | None:
+        if partial.probs is None:
+            return None
+        return {"content": probs_json([partial.probs], post_sampling=False)}
+
+    def _all_logprobs(self, result: Final) -> Json | None:
+        sampling = result.params.sampling
+        if sampling.n_probs <= 0 or not result.probs:
+            return None
+        return {"content": probs_json(result.probs, post_sampling=sampling.post_sampling_probs)}
+
+
+@dataclass(slots=True)
+class TextShape(Shape):
+    """``/v1/completions``."""
+
+    def whole(self, results: Sequence[Final]) -> Json:
+        """The answer: choices of all outputs, the rest of the first one."""
+        choices = [
+            {
+                "text": result.text,
+                "index": result.index,
+                "logprobs": self._all_logprobs(result),
+                "finish_reason": _reason(result.stop_type),
+            }
+            for result in results
+        ]
+        return self._object(choices) | {
+            "usage": _usage(results[0]),
+            "id": self.id,
+            "timings": timings_json(results[0].timings),
+        }
+
+    def partial(self, result: Partial, *, timings: bool) -> list[Json]:
+        """One streamed token."""
+        choice = {
+            "text": result.text,
+            "index": result.index,
+            "logprobs": self._logprobs(result),
+            "finish_reason": None,
+        }
+        shown = self._object([choice]) | {"id": self.id}
+        if timings or result.completes_stop:
+            shown["timings"] = timings_json(result.timings)
+        return [shown]
+
+    def progress(self, result: Progress, *, timings: bool) -> list[Json]:
+        """A progress event."""
+        choice: Json = {"text": "", "index": result.index, "logprobs": None, "finish_reason": None}
+        shown = self._object([choice]) | {"id": self.id}
+        if timings:
+            shown["timings"] = timings_json(result.timings)
+        return [shown | {"prompt_progress": prompt_progress(result)}]
+
+    def last(self, result: Final) -> list[Json]:
+        """The last chunk: the reason, usage and timings."""
+        choice = {
+            "text": result.tail,
+            "index": result.index,
+            "logprobs": None,
+            "finish_reason": _reason(result.stop_type),
+        }
+        return [
+            self._object([choice])
+            | {"usage": _usage(result), "id": self.id, "timings": timings_json(result.timings)}
+        ]
+
+    def _object(self, choices: list[Json]) -> Json:
+        return {
+            "choices": choices,
+            "created": int(time.time()),
+            "model": self.model,
+            "system_fingerprint": self.fingerprint,
+            "object": "text_completion",
+        }
+
+
+@dataclass(slots=True)
+class ChatShape(Shape):
+    """``/v1/chat/completions``."""
+
+    def whole(self, results: Sequence[Final]) -> Json:
+        """The answer."""
+        return {
+            "choices": [self._choice(result) for result in results],
+            "created": int(time.time()),
+            "model": self.model,
+            "system_fingerprint": self.fingerprint,
+            "object": "chat.completion",
+            "usage": _usage(results[0]),
+            "id": self.id,
+            "timings": timings_json(results[0].timings),
+        }
+
+    def _choice(self, result: Final) -> Json:
+        choice: Json = {
+            "finish_reason": _reason(result.stop_type),
+            "index": result.index,
+            "message": {"role": "assistant", "content": self.prefill + result.text},
+        }
+        if logprobs := self._all_logprobs(result):
+            choice["logprobs"] = logprobs
+        return choice
+
+    def partial(self, result: Partial, *, timings: bool) -> list[Json]:
+        """One streamed token: the role before the first one, then its text, where it has some."""
+        group: list[Json] = []
+        text = result.text
+        if result.n_decoded == 1:
+            group.append(self._chunk(result.index, {"role": "assistant", "content": None}))
+        if result.index not in self.started and (text or result.n_decoded == 1):
+            self.started.add(result.index)
+            text = self.prefill + text
+        if text:
+            group.append(self._chunk(result.index, {"content": text}))
+        logprobs = self._logprobs(result)
+        if logprobs and group:
+            choices = group[-1]["choices"]
+            assert isinstance(choices, list)
+            choices[0]["logprobs"] = logprobs
+        if group and (timings or result.completes_stop):
+            group[-1]["timings"] = timings_json(result.timings)
+        return group
+
+    def progress(self, result: Progress, *, timings: bool) -> list[Json]:
+        """A progress event."""
+        shown = self._chunk(result.index, {"role": "assistant", "content": None})
+        if timings:
+            shown["timings"] = timings_json(result.timings)
+        return [shown | {"prompt_progress": prompt_progress(result)}]
+
+    def last(self, result: Final) -> list[Json]:
+        """The reason, then usage where asked for; timings on the last object."""
+        group = [self._chunk(result.index, {"content": result.tail})] if result.tail else []
+        group.append(self._chunk(result.index, {}, _reason(result.stop_type)))
+        if self.include_usage:
+            group.append(self._chunk(result.index, None) | {"usage": _usage(result)})
+        group[-1]["timings"] = timings_json(result.timings)
+        return group
+
+    def _chunk(self, index: int, delta: Json | None, reason: str | None = None) -> Json:
+        choices = [] if delta is None else [{"finish_reason": reason, "index": index, "delta": delta}]
+        return {
+            "choices": choices,
+            "created": int(time.time()),
+            "id": self.id,
+            "model": self.model,
+            "system_fingerprint": self.fingerprint,
+            "object": "chat.completion.chunk",
+        }

@@ -1,0 +1,66 @@
+"""One request in flight: its tasks, and their results brought into the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from ..host import EngineHost
+from ..model.interface import TokenIds
+from ..slots.task import ActionTask, Failed, Result, TaskParams
+
+__all__ = ["RunningRequest"]
+
+
+class RunningRequest:
+    """Post once, then iterate over the results; whatever happens, `close` leaves no task behind."""
+
+    def __init__(self, host: EngineHost) -> None:
+        self._host = host
+        self._loop = asyncio.get_running_loop()
+        self._arrived: asyncio.Queue[Sequence[Result]] = asyncio.Queue()
+        self._ready: list[Result] = []
+        self._open: set[int] = set()
+
+    def post(self, prompts: Sequence[TokenIds], params: TaskParams) -> None:
+        """Hand the request in."""
+        self._open = set(self._host.post(prompts, params, self._sink))
+
+    def post_action(self, action: ActionTask) -> None:
+        """Hand a slot action in."""
+        self._open = {self._host.post_action(action, self._sink)}
+
+    def _sink(self, results: Sequence[Result]) -> None:
+        """Called by the engine's thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._arrived.put_nowait, results)
+        except RuntimeError:  # the loop is closed: nobody listens any more
+            pass
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every task has ended."""
+        return not self._open and not self._ready
+
+    async def next(self, timeout: float | None = None) -> Result:
+        """Wait for the next result. Raises `TimeoutError`."""
+        if not self._ready:
+            async with asyncio.timeout(timeout):
+                self._ready = list(reversed(await self._arrived.get()))
+        result = self._ready.pop()
+        if result.is_last:
+            self._open.discard(result.task)
+            if isinstance(result, Failed):
+                self.close()  # an error in one output ends the others
+        return result
+
+    async def results(self) -> AsyncIterator[Result]:
+        """All results until the last task ended."""
+        while not self.is_over:
+            yield await self.next()
+
+    def close(self) -> None:
+        """Give up what is still running."""
+        if self._open:
+            self._host.cancel(list(self._open))
+            self._open = set()

@@ -1,0 +1,83 @@
+"""What all handlers share: the flags, the engine once it is loaded, the keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import compare_digest, token_urlsafe
+
+from slotview import __version__
+
+from ..flags import EngineFlags
+from ..host import EngineHost
+from ..model.interface import Model
+
+__all__ = ["KeyFileError", "ServerState", "read_keys"]
+
+BUILD = 11434
+
+
+class KeyFileError(ValueError):
+    """The file of keys cannot be read; the text is one line."""
+
+
+def read_keys(flags: EngineFlags) -> tuple[str, ...]:
+    """Keys of the command line and of the file, one a line; empty lines and those that begin with # are skipped."""
+    keys = flags.http.api_keys
+    if flags.http.api_key_file:
+        try:
+            lines = Path(flags.http.api_key_file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            raise KeyFileError(f"error: failed to open file '{flags.http.api_key_file}'") from None
+        keys += tuple(line for line in lines if line and not line.startswith("#"))
+    return keys
+
+
+@dataclass(slots=True)
+class ServerState:
+    """``host`` None = the model is being loaded."""
+
+    flags: EngineFlags
+    keys: tuple[str, ...] = field(default=(), repr=False)
+    host: EngineHost | None = None
+    started_us: int = 0
+    media_marker: str = field(default_factory=lambda: f"<__media_{token_urlsafe(24)}__>")
+
+    @property
+    def engine(self) -> EngineHost:
+        """The engine; only called behind the loading check."""
+        assert self.host is not None
+        return self.host
+
+    @property
+    def model(self) -> Model:
+        """The loaded model."""
+        return self.engine.core.model
+
+    @property
+    def model_name(self) -> str:
+        """The name answers carry: the first alias in the alphabet, else the file's name."""
+        aliases = self.aliases
+        return aliases[0] if aliases else (Path(self.model.path).name or self.model.name)
+
+    @property
+    def aliases(self) -> list[str]:
+        """Names given with ``--alias``, sorted."""
+        return sorted(name for name in self.flags.http.alias.split(",") if name)
+
+    @property
+    def fingerprint(self) -> str:
+        """Build text of answers: the number of the build it behaves as, and our own version."""
+        return f"b{BUILD}-slotview-{__version__}"
+
+    @property
+    def chat_template(self) -> str:
+        """Template in use."""
+        return self.flags.http.chat_template or self.model.tokenizer.chat_template or ""
+
+    def allows(self, authorization: str, x_api_key: str) -> bool:
+        """Whether a request's headers carry one of the keys (spec §7.1)."""
+        if not self.keys:
+            return True
+        given = (authorization or x_api_key).removeprefix("Bearer ").encode()
+        return any(compare_digest(given, key.encode()) for key in self.keys)

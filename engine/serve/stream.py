@@ -1,0 +1,99 @@
+"""Server-sent events of a completion (spec §7.9)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+
+from ..model.interface import Tokenizer
+from ..slots.task import Failed, Final, Partial, Progress, Result, Started
+from .answers import failure, final_json, only_fields, partial_json, progress_json
+from .body import write_json
+from .errors import error_body
+from .openai import ChatShape, TextShape
+from .params import RequestOptions
+from .params_json import Json
+from .running import RunningRequest
+
+__all__ = ["StreamFormat", "events", "native_format", "openai_format"]
+
+StreamFormat = Callable[[Result], list[Json]]
+PING = ":\n\n"
+
+
+def native_format(options: RequestOptions, model: str, tokenizer: Tokenizer) -> StreamFormat:
+    """Chunks of the native route."""
+    params = options.params
+    post_sampling = params.sampling.post_sampling_probs
+
+    def shown(result: Result) -> list[Json]:
+        if isinstance(result, Partial):
+            return [partial_json(result, timings=params.timings_per_token, post_sampling=post_sampling)]
+        if isinstance(result, Progress):
+            return [progress_json(result, timings=params.timings_per_token)]
+        if isinstance(result, Final):
+            return [only_fields(final_json(result, model, tokenizer, stream=True), options.response_fields)]
+        return []
+
+    return shown
+
+
+def openai_format(options: RequestOptions, shape: TextShape | ChatShape, native: StreamFormat) -> StreamFormat:
+    """Chunks in OpenAI's shape; ``verbose`` adds the native object."""
+    timings = options.params.timings_per_token
+    is_chat = isinstance(shape, ChatShape)
+
+    def shown(result: Result) -> list[Json]:
+        if isinstance(result, Partial):
+            group = shape.partial(result, timings=timings)
+        elif isinstance(result, Progress):
+            group = shape.progress(result, timings=timings)
+        elif isinstance(result, Final):
+            group = shape.last(result)
+        else:
+            return []
+        if options.verbose and group and (not is_chat or isinstance(result, Final)):
+            group[0]["__verbose"] = native(result)[0]
+        return group
+
+    return shown
+
+
+async def events(
+    request: RunningRequest, first: Result, shown: StreamFormat, options: RequestOptions, *, done_mark: bool
+) -> AsyncIterator[str]:
+    """The event stream after its first result, pings included; ends the request whatever happens."""
+    result: Result | None = first
+    last_event = time.monotonic()
+    is_first = True
+    failed = False
+    try:
+        while result is not None or not request.is_over:
+            if result is None:
+                try:
+                    result = await request.next(1.0)
+                except TimeoutError:
+                    silent = time.monotonic() - last_event
+                    if 0 < options.sse_ping_interval < silent:
+                        last_event = time.monotonic()
+                        yield PING
+                    continue
+            if isinstance(result, Failed):
+                failed = True
+                yield _event(error_body(failure(result)))
+                break
+            text = "".join(_event(chunk) for chunk in shown(result))
+            if isinstance(result, Started) and not options.params.return_progress and not is_first:
+                text = "data: null\n\n"
+            if text:
+                last_event = time.monotonic()
+                yield text
+            is_first, result = False, None
+        if done_mark and not failed:
+            yield "data: [DONE]\n\n"
+    finally:
+        request.close()
+
+
+def _event(value: Json) -> str:
+    return f"data: {write_json(value)}\n\n"

@@ -1,0 +1,101 @@
+"""Small helpers over HTTP: tokenize, detokenize, apply-template (spec §7.12)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ..model.interface import Tokenizer
+from .body import type_name
+from .chat import read_chat
+from .completions import read_object
+from .errors import ApiError
+from .replies import json_reply
+from .state import ServerState
+
+__all__ = ["apply_template", "control", "detokenize", "tokenize"]
+
+
+def _state(request: Request) -> ServerState:
+    state: ServerState = request.app.state.server
+    return state
+
+
+async def tokenize(request: Request) -> Response:
+    """POST /tokenize."""
+    tokenizer = _state(request).model.tokenizer
+    body = await read_object(request)
+    flags = {
+        "add_special": _flag(body.get("add_special"), default=False),
+        "parse_special": _flag(body.get("parse_special"), default=True),
+    }
+    tokens = await asyncio.to_thread(_tokens, body.get("content", ""), tokenizer, flags)
+    if _flag(body.get("with_pieces"), default=False):
+        return json_reply({"tokens": [{"id": token, "piece": _piece(token, tokenizer)} for token in tokens]})
+    return json_reply({"tokens": tokens})
+
+
+def _flag(value: object, *, default: bool) -> bool:
+    return value if isinstance(value, bool) else default
+
+
+def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> list[int]:
+    if isinstance(content, str):
+        return [int(token) for token in tokenizer.encode(content, **flags)]
+    if not isinstance(content, list):
+        raise ApiError(f"[json.exception.type_error.302] type must be string, but is {type_name(content)}")
+    tokens: list[int] = []
+    for place, piece in enumerate(content):
+        if isinstance(piece, str):
+            add = flags["add_special"] and place == 0
+            parse = flags["parse_special"]
+            tokens += [int(token) for token in tokenizer.encode(piece, add_special=add, parse_special=parse)]
+        elif isinstance(piece, int) and not isinstance(piece, bool):
+            tokens.append(piece)
+        else:
+            raise ApiError(f"[json.exception.type_error.302] type must be number, but is {type_name(piece)}")
+    return tokens
+
+
+def _piece(token: int, tokenizer: Tokenizer) -> object:
+    """The text of a token, or its bytes where they are no text of their own."""
+    piece = tokenizer.piece(token, special=True)
+    try:
+        return piece.decode("utf-8")
+    except UnicodeDecodeError:
+        return list(piece)
+
+
+async def detokenize(request: Request) -> Response:
+    """POST /detokenize."""
+    tokenizer = _state(request).model.tokenizer
+    body = await read_object(request)
+    tokens = body.get("tokens", [])
+    if not isinstance(tokens, list):
+        raise ApiError(f"[json.exception.type_error.302] type must be array, but is {type_name(tokens)}")
+    for token in tokens:
+        if isinstance(token, bool) or not isinstance(token, int | float):
+            raise ApiError(f"[json.exception.type_error.302] type must be number, but is {type_name(token)}")
+        if not 0 <= int(token) < tokenizer.n_vocab:
+            raise ApiError(f"token {int(token)} is not in the vocabulary", "server_error")
+    return json_reply({"content": tokenizer.decode([int(token) for token in tokens], special=True)})
+
+
+async def apply_template(request: Request) -> Response:
+    """POST /apply-template."""
+    state = _state(request)
+    body = await read_object(request)
+    prompt = await asyncio.to_thread(read_chat, body, state.model.tokenizer, state.chat_template)
+    return json_reply({"prompt": prompt.text})
+
+
+async def control(request: Request) -> Response:
+    """POST /v1/chat/completions/control: there are no reasoning models here."""
+    body = await read_object(request)
+    if not isinstance(body.get("id"), str):
+        raise ApiError("missing completion id")
+    if body.get("action") != "reasoning_end":
+        raise ApiError("unknown control action")
+    return json_reply({"success": False, "message": "no active completion for this id"})

@@ -1,0 +1,58 @@
+"""Configuration: command line before environment before file. The file is read only where there is one."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .config_place import config_path
+
+__all__ = ["ServerEntry", "Settings", "SettingsError", "load_settings"]
+
+
+class SettingsError(ValueError):
+    """The configuration file cannot be used; the text is one line."""
+
+
+class ServerEntry(BaseModel):
+    """A server with a name. The key itself never stands in the file, only the variable that holds it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: str
+    api_key_env: str = "LLAMA_API_KEY"
+    model: str | None = None
+
+
+class Settings(BaseModel):
+    """What a person can set once. Times are seconds; None = the program's own default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    theme: str | None = None
+    pace: str | None = None
+    refresh: float | None = Field(default=None, ge=0.05, le=10)
+    interval: float | None = Field(default=None, ge=0.05, le=3600)
+    metrics_every: float | None = Field(default=None, ge=0)
+    servers: dict[str, ServerEntry] = Field(default_factory=dict)
+
+
+def load_settings(path: Path | None = None) -> Settings:
+    """Read the file, or return the defaults where there is none. Raises `SettingsError`."""
+    place = config_path() if path is None else path
+    try:
+        text = place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{place}: cannot be read: {error}") from None
+    try:
+        return Settings.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{place}: not valid TOML: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"{place}: {field}: {first['msg']}") from None

@@ -1,0 +1,103 @@
+"""A child behind its guard."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from queue import Queue
+
+import pytest
+
+from slotview.engine.backend import BackendError
+from slotview.engine.runner.process import ServerProcess, find_binary, without_address
+
+CHILD = """#!{python}
+import os, sys, time
+print("pid", os.getpid(), *sys.argv[1:], flush=True)
+time.sleep(60)
+"""
+OWNER = """
+import sys
+from slotview.engine.runner.process import ServerProcess
+child = ServerProcess(sys.argv[1], [], lambda line: print(line, flush=True))
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def binary(tmp_path: Path) -> str:
+    if os.name == "nt":
+        pytest.skip("a script cannot be started as a program on Windows")
+    path = tmp_path / "server"
+    path.write_text(CHILD.format(python=sys.executable))
+    path.chmod(0o755)
+    return str(path)
+
+
+def wait_gone(pid: int) -> bool:
+    """Wait for a process that is not our child through its pidfd."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    import select
+
+    gone = bool(select.select([fd], [], [], 10)[0])
+    os.close(fd)
+    return gone
+
+
+def test_stopping_ends_the_child(binary: str) -> None:
+    lines: Queue[str] = Queue()
+    child = ServerProcess(binary, ["-np", "2", "--port", "1"], lines.put)
+    words = lines.get(timeout=20).split()
+    assert words[2:6] == ["-np", "2", "--host", "127.0.0.1"]
+    assert words[-1] == str(child.port)
+    child.stop()
+    assert wait_gone(int(words[1]))
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux's pidfd to watch a stranger's child")
+def test_no_orphan_is_left_when_the_owner_is_killed(binary: str) -> None:
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert owner.stdout
+    assert owner.stdin
+    pid = int(owner.stdout.readline().split()[1])
+    owner.send_signal(signal.SIGKILL)
+    owner.wait()
+    assert wait_gone(pid)
+    owner.stdin.close()
+    owner.stdout.close()
+
+
+def test_a_failed_start_leaves_its_last_words(tmp_path: Path) -> None:
+    if os.name == "nt":
+        pytest.skip("a script cannot be started as a program on Windows")
+    path = tmp_path / "server"
+    path.write_text(f"#!{sys.executable}\nprint('error: no such model')\nraise SystemExit(3)\n")
+    path.chmod(0o755)
+    child = ServerProcess(str(path), [], lambda line: None)
+    child._process.wait(20)
+    assert child.exit_code == 3
+    assert child.last_words() == ["error: no such model"]
+    child.stop()
+
+
+def test_a_missing_binary_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("LLAMA_SERVER_BIN", raising=False)
+    with pytest.raises(BackendError, match="--server-bin PATH or LLAMA_SERVER_BIN"):
+        find_binary(None)
+
+
+def test_the_binary_is_found_by_option_then_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLAMA_SERVER_BIN", sys.executable)
+    assert find_binary(None) == sys.executable
+    assert find_binary("python3").endswith("python3")
+
+
+def test_our_address_replaces_the_users() -> None:
+    assert without_address(["--host", "0.0.0.0", "-np", "2", "--port=9"]) == ["-np", "2"]

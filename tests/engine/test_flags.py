@@ -1,0 +1,91 @@
+"""llama-server's command line and environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from slotview.engine.flag_table import FLAGS, REFUSED
+from slotview.engine.flags import EngineFlags, FlagError, parse_flags
+
+
+def parse(line: str, **environ: str) -> EngineFlags:
+    return parse_flags(line.split(), environ)
+
+
+def test_short_long_and_underscored_names_are_the_same() -> None:
+    assert parse("-c 512 -np 2") == parse("--ctx-size 512 --parallel 2") == parse("--ctx_size=512 --parallel=2")
+
+
+def test_leaving_the_context_out_differs_from_writing_zero() -> None:
+    assert parse("").launch.ctx_size is None
+    assert parse("-c 0").launch.ctx_size == 0
+
+
+def test_an_option_beats_the_environment_and_says_so() -> None:
+    flags = parse("-c 512", LLAMA_ARG_CTX_SIZE="4096")
+    assert flags.launch.ctx_size == 512
+    assert "LLAMA_ARG_CTX_SIZE environment variable is set" in flags.warnings[0]
+    assert parse("", LLAMA_ARG_CTX_SIZE="4096").launch.ctx_size == 4096
+
+
+@pytest.mark.parametrize(("word", "value"), [("on", True), ("1", True), ("enabled", True), ("false", False), ("off", False)])
+def test_boolean_words_of_the_environment(word: str, value: bool) -> None:
+    assert parse("", LLAMA_ARG_KV_UNIFIED=word).launch.kv_unified is value
+
+
+def test_a_wrong_boolean_names_the_variable() -> None:
+    with pytest.raises(FlagError, match='environment variable "LLAMA_ARG_KV_UNIFIED": invalid boolean value'):
+        parse("", LLAMA_ARG_KV_UNIFIED="yes")
+
+
+def test_the_negative_variable_wins_whatever_its_value() -> None:
+    flags = parse("", LLAMA_ARG_KV_UNIFIED="1", LLAMA_ARG_NO_KV_UNIFIED="0")
+    assert flags.launch.kv_unified is False
+    assert parse("-kvu", LLAMA_ARG_NO_KV_UNIFIED="1").launch.kv_unified is True
+
+
+def test_the_last_of_two_wins_with_a_warning() -> None:
+    flags = parse("-np 2 -np 3")
+    assert flags.launch.parallel == 3
+    assert "specified multiple times" in flags.warnings[0]
+
+
+def test_stop_strings_and_keys_add_up() -> None:
+    assert parse("-r one -r two").reverse_prompt == ("one", "two")
+    assert parse("--api-key a,b --api-key c").http.api_keys == ("a", "b", "c")
+
+
+def test_a_key_never_shows_in_a_representation() -> None:
+    assert "secret" not in repr(parse("--api-key secret"))
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("--foo", "error: invalid argument: --foo"),
+        ("-np", 'argument "-np": error: expected value'),
+        ("-np two", "'two' is not a number"),
+        ("--port 70000", "between 0 and 65535"),
+        ("--ctx-shift", "invalid argument: --ctx-shift"),
+        ("--lora x", "no LoRA adapters"),
+        ("--sleep-idle-seconds 5", "does not unload"),
+        ("-fa maybe", "maybe"),
+        ("stray", "invalid argument: stray"),
+    ],
+)
+def test_bad_input_is_one_line_that_names_what_is_wrong(line: str, text: str) -> None:
+    with pytest.raises(FlagError) as error:
+        parse(line)
+    assert text in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_harmless_flags_change_nothing() -> None:
+    assert parse("--no-mmap -ngl 99 --mlock --no-ui --numa distribute") == parse("")
+    assert "defragmentation" in parse("-dt 0.1").warnings[0]
+
+
+def test_no_name_stands_twice() -> None:
+    names = [name for flag in FLAGS for name in (*flag.names, *flag.negative)]
+    assert len(names) == len(set(names))
+    assert not set(names) & set(REFUSED)

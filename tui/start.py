@@ -1,0 +1,264 @@
+"""How each command puts the parts together. Everything is imported where it is needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from slotview.engine.backend import Backend
+    from slotview.engine.flags import EngineFlags
+    from slotview.engine.settings import Settings
+
+__all__ = [
+    "AttachOptions",
+    "complete_once",
+    "start_attach",
+    "start_dashboard",
+    "start_demo",
+    "start_once",
+    "start_replay",
+    "start_runner",
+    "start_server",
+]
+
+DEFAULT_PACE = "m4-9b"
+DEFAULT_CONTEXT = ("-c", "8192", "-np", "4")
+
+
+@dataclass(frozen=True, slots=True)
+class AttachOptions:
+    """How to watch servers elsewhere. Times are seconds, None = the default."""
+
+    model: str | None = None
+    api_key: str | None = None
+    interval: float | None = None
+    metrics_every: float | None = None
+    backoff: bool = True
+    gguf: str | None = None
+
+
+def fail(message: object, code: int = 1) -> NoReturn:
+    """End with one line on stderr."""
+    typer.echo(f"slotview: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def settings() -> Settings | None:
+    """Read the configuration file, where there is one."""
+    from slotview.engine.config_place import config_path
+
+    place = config_path()
+    if not place.exists():
+        return None
+    from slotview.engine.settings import SettingsError, load_settings
+
+    try:
+        return load_settings(place)
+    except SettingsError as error:
+        fail(error, 2)
+
+
+def read_flags(words: Sequence[str]) -> EngineFlags:
+    """Read engine options; one line and exit code 2 where they are wrong."""
+    import os
+
+    from slotview.engine.context import ContextError
+    from slotview.engine.flags import FlagError, parse_flags
+    from slotview.engine.loading import check_flags
+    from slotview.engine.pace import UnknownProfileError, profile
+
+    try:
+        flags = parse_flags(words, os.environ)
+        profile(flags.pace)
+        check_flags(flags)
+    except (FlagError, UnknownProfileError, ContextError) as error:
+        fail(error, 2)
+    for warning in flags.warnings:
+        typer.echo(warning, err=True)
+    return flags
+
+
+def run_app(backend: Backend, refresh: float | None, theme: str | None, saved: Settings | None) -> None:
+    """Open the screen on a backend until it is left."""
+    from .app import SlotviewApp
+
+    refresh = refresh or (saved.refresh if saved else None) or 0.25
+    theme = theme or (saved.theme if saved else None)
+    try:
+        screen = SlotviewApp(backend, refresh=refresh, theme=theme)
+        screen.run()
+        code = screen.return_code or 0
+    finally:
+        backend.close()
+    if code:
+        raise typer.Exit(code)
+
+
+def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float | None, theme: str | None) -> None:
+    """``slotview``: the screen over the embedded engine."""
+    from slotview.engine.local import LocalBackend
+
+    saved = settings()
+    flags = read_flags(words)
+    if not flags.pace:
+        flags = replace(flags, pace=(saved.pace if saved and saved.pace else DEFAULT_PACE))
+    face: Callable[[object], None] | None = None
+    if listen:
+        from slotview.engine.serve.beside import listen_beside
+
+        try:
+            face = listen_beside(listen, flags)
+        except (OSError, ValueError) as error:
+            fail(f"--listen {listen}: {error}")
+    run_app(LocalBackend(flags, on_ready=face), refresh, theme, saved)
+
+
+def start_demo(words: Sequence[str], *, theme: str | None) -> None:
+    """``slotview demo``: the scripted minute."""
+    from slotview.engine.local import LocalBackend
+
+    from .lessons.demo import DemoApp
+
+    flags = read_flags([*DEFAULT_CONTEXT, *words])
+    backend = LocalBackend(replace(flags, pace=flags.pace or DEFAULT_PACE))
+    try:
+        DemoApp(backend, theme=theme).run()
+    finally:
+        backend.close()
+
+
+def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float | None, theme: str | None) -> None:
+    """``slotview attach``: one server, or an overview of several."""
+    saved = settings()
+    backends = _remote_backends(names, options, saved)
+    if len(backends) == 1:
+        run_app(backends[0][1], refresh, theme, saved)
+        return
+    from .overview import OverviewApp
+
+    try:
+        OverviewApp(backends, refresh=refresh or 0.5, theme=theme).run()
+    finally:
+        for _, backend in backends:
+            backend.close()
+
+
+def _remote_backends(
+    names: Sequence[str], options: AttachOptions, saved: Settings | None
+) -> list[tuple[str, Backend]]:
+    """Make a backend for each URL or configured name; without any, for all configured servers."""
+    import os
+
+    from slotview.engine.remote.backend import RemoteBackend
+
+    known = saved.servers if saved else {}
+    if not names and not known:
+        fail("attach needs a URL, for example: slotview attach http://127.0.0.1:8080", 2)
+    found: list[tuple[str, Backend]] = []
+    for name in names or known:
+        entry = known.get(name)
+        key = options.api_key or (os.environ.get(entry.api_key_env) if entry else None)
+        try:
+            backend = RemoteBackend(
+                entry.url if entry else name,
+                api_key=key,
+                model=options.model or (entry.model if entry else None),
+                interval=options.interval or (saved.interval if saved else None) or 1.0,
+                metrics_every=options.metrics_every if options.metrics_every is not None else _metrics_every(saved),
+                backoff=options.backoff,
+                facts=_facts(options.gguf),
+            )
+        except ValueError as error:
+            fail(error, 2)
+        found.append((name if entry else backend.latest().facts.source, backend))
+    return found
+
+
+def _metrics_every(saved: Settings | None) -> float | None:
+    return saved.metrics_every if saved else None
+
+
+def _facts(path: str | None) -> object:
+    """Sizes from a model file, where one is given."""
+    if path is None:
+        return None
+    from slotview.engine.loading import StartError, facts_of_file
+
+    try:
+        return facts_of_file(path)
+    except StartError as error:
+        fail(error, 2)
+
+
+def start_once(names: Sequence[str], options: AttachOptions, *, as_json: bool) -> None:
+    """``slotview attach URL --once``: one look, for scripts."""
+    import json
+
+    from slotview.engine.remote.once import format_once, snapshot_once
+
+    if len(names) != 1:
+        fail("--once looks at one server: slotview attach URL --once --json", 2)
+    saved = settings()
+    entry = saved.servers.get(names[0]) if saved else None
+    url = entry.url if entry else names[0]
+    try:
+        report, code = snapshot_once(url, api_key=options.api_key, model=options.model)
+    except ValueError as error:
+        fail(error, 2)
+    typer.echo(json.dumps(report, ensure_ascii=True) if as_json else format_once(report))
+    raise typer.Exit(code)
+
+
+def start_server(words: Sequence[str]) -> None:
+    """``slotview serve``: the HTTP face."""
+    from slotview.engine.serve.server import serve
+
+    flags = read_flags(words)
+    code = serve(flags)
+    if code:
+        raise typer.Exit(code)
+
+
+def start_runner(words: Sequence[str], *, server_bin: str | None, refresh: float | None, theme: str | None) -> None:
+    """``slotview run``: a real llama-server as our child."""
+    from slotview.engine.backend import BackendError
+    from slotview.engine.runner.backend import RunnerBackend
+
+    saved = settings()
+    try:
+        backend = RunnerBackend(list(words), server_bin=server_bin)
+    except BackendError as error:
+        fail(error, 2)
+    run_app(backend, refresh, theme, saved)
+
+
+def complete_once(prompt: str, words: Sequence[str]) -> None:
+    """``slotview complete``: text to stdout as it comes."""
+    from slotview.engine.headless import complete
+    from slotview.engine.loading import StartError
+
+    flags = read_flags(words)
+    try:
+        for piece in complete(flags, prompt):
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+    except StartError as error:
+        fail(error)
+    sys.stdout.write("\n")
+
+
+def start_replay(path: str, *, speed: float, theme: str | None) -> None:
+    """``slotview replay``: a recording on the screen."""
+    from slotview.engine.backend import BackendError
+    from slotview.engine.observe.recording import ReplayBackend
+
+    try:
+        backend = ReplayBackend(path, speed=speed)
+    except BackendError as error:
+        fail(error)
+    run_app(backend, None, theme, settings())
