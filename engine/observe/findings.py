@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from . import rules_queue
+from . import rules_pool, rules_queue, rules_slots, rules_tasks
 from .observation import Finding
 from .scene import Rule, Scene
 
 __all__ = ["RULES", "FindingKeeper"]
 
-RULES: tuple[Rule, ...] = rules_queue.RULES
+RULES: tuple[Rule, ...] = (*rules_slots.RULES, *rules_pool.RULES, *rules_queue.RULES, *rules_tasks.RULES)
 
 _ORDER = {"error": 0, "warning": 1, "information": 2}
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..events import Event, TaskEnded
 from ..snapshot import SlotState, SlotView, Snapshot
 from .continuity import answered_at, expected_gap
 from .observation import SlotRate
 from .rates import WINDOW, Throughput
-from .stalls import has_begun
+from .stalls import PREFILL_AFTER, STALL_AFTER, has_begun
 from .track import Growth, TaskTrack
 
 __all__ = ["Follower"]
@@ -117,16 +118,17 @@ class Follower:
         if known is not None and total is not None and self._at is not None:
             throughput.add(self._at, at, total - known)
 
-    def rates(self, slots: Iterable[SlotView]) -> Iterator[tuple[int, SlotRate]]:
+    def rates(self, slots: Sequence[SlotView]) -> Iterator[tuple[int, SlotRate]]:
         """Each slot's speeds; an idle slot has none (C58)."""
         at = self._at
         working = any(track.progress_at == at and track.first_at != at for track in self.tracks.values())
+        after = PREFILL_AFTER if any(slot.state is SlotState.PROMPT for slot in slots) else STALL_AFTER
         for slot in slots:
             track = self.tracks.get(slot.id)
             if track is None:
                 yield slot.id, _NO_RATE
             else:
-                yield slot.id, track.rate(slot, waits=working and not has_begun(slot))
+                yield slot.id, track.rate(slot, math.inf if working and not has_begun(slot) else after)
 
     def generation_rate(self) -> float | None:
         """Tokens per second of all slots; None where a generating slot does not tell its count."""

@@ -10,23 +10,16 @@ from typing import TypeVar
 from ..events import ContextShifted, Event, PoolFull, SlotChosen, TaskEnded, TaskStarted
 from ..snapshot import SlotState, SlotView, Snapshot
 from .continuity import answered_at
+from .departures import Departures
 from .track import TaskTrack
 
-__all__ = ["Departure", "Memory", "Overflow", "Unreused"]
+__all__ = ["Memory", "Overflow", "Unreused"]
 
 KEPT = 64
+ONE_OVERFLOW = 10.0  # seconds within which errors belong to one overflow
+POOL_ERROR = "Context size has been exceeded"
 
 _Event = TypeVar("_Event", bound=Event)
-
-
-@dataclass(frozen=True, slots=True)
-class Departure:
-    """A task that left its slot: how, after how many seconds, and whether a token of its answer was ever seen."""
-
-    event: TaskEnded
-    seconds: float | None
-    sampled: bool
-    n_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +30,7 @@ class Overflow:
     n_tasks: int
     active: int | None = None
     fullest: float | None = None  # the largest share of its own context that any slot had used
-    seen: bool = False  # concluded from the slots, not told by the engine
+    how: str = "told"  # or "errors" (that clients got), or "seen" (concluded from the slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +47,7 @@ class Memory:
     """Bounded notes; every list forgets its oldest."""
 
     def __init__(self) -> None:
-        self.departures: deque[Departure] = deque(maxlen=KEPT)
+        self.departures = Departures()
         self.unreused: deque[Unreused] = deque(maxlen=KEPT)
         self.shifts: deque[ContextShifted] = deque(maxlen=KEPT)
         self.overflow: Overflow | None = None
@@ -82,7 +75,7 @@ class Memory:
         at = answered_at(snapshot)
         gone = list(left)
         for track in gone:
-            self._left(track, at)
+            self.departures.seen(track, at)
         self._vanished(snapshot, at, len(gone))
         for slot in snapshot.slots or ():
             if slot.is_busy and slot.task in self._chosen:
@@ -91,31 +84,9 @@ class Memory:
 
     def _ended(self, event: TaskEnded) -> None:
         started = self._started.pop(event.task, None)
-        seconds = None if started is None else event.time - started.time
-        sampled = bool(event.n_decoded)
-        for i, known in enumerate(self.departures):
-            if (known.event.slot, known.event.task) == (event.slot, event.task):
-                better = event if event.n_decoded is not None else replace(event, n_decoded=known.event.n_decoded)
-                seconds = known.seconds if seconds is None else seconds
-                self.departures[i] = Departure(better, seconds, sampled or known.sampled, known.n_tokens)
-                return
-        self.departures.append(Departure(event, seconds, sampled))
-
-    def _left(self, track: TaskTrack, at: float) -> None:
-        """A task is gone from its slot. Its event may have come already, or may come after this answer."""
-        seconds = None if track.started_at is None else at - track.started_at
-        for i, known in enumerate(self.departures):
-            if (known.event.slot, known.event.task) == (track.slot, track.task):
-                self.departures[i] = replace(
-                    known,
-                    seconds=seconds if known.seconds is None else known.seconds,
-                    sampled=known.sampled or track.sampled,
-                    n_tokens=track.n_tokens,
-                )
-                return
-        if track.task is not None:
-            event = TaskEnded(at, track.slot, track.task, "unseen", n_decoded=track.n_decoded)
-            self.departures.append(Departure(event, seconds, track.sampled, track.n_tokens))
+        self.departures.told(event, None if started is None else started.time)
+        if event.error is not None and POOL_ERROR in event.error:
+            self._pool_error(event)
 
     def _reuse(self, slot: SlotView, at: float) -> None:
         """Compare the reason a slot was chosen for with what its task reused, once the prompt is under way."""
@@ -126,23 +97,34 @@ class Memory:
             self.unreused.append(Unreused(at, slot.id, slot.task, chosen.similarity or 0.0))
 
     def _pool_full(self, event: PoolFull) -> None:
-        self.overflow = self._overflow(event.time, event.n_tasks, seen=False)
+        known = self.overflow
+        if known is None or event.time - known.time > ONE_OVERFLOW:
+            known = self._overflow(event.time, event.n_tasks, "told")
+        self.overflow = replace(known, n_tasks=event.n_tasks, how="told")
 
-    def _overflow(self, time: float, n_tasks: int, *, seen: bool) -> Overflow:
+    def _pool_error(self, event: TaskEnded) -> None:
+        """A request got the error of a full pool. Those of one overflow come together and are counted once."""
+        known = self.overflow
+        if known is None or event.time - known.time > ONE_OVERFLOW:
+            self.overflow = self._overflow(event.time, 1, "errors")
+        elif known.how == "errors":
+            self.overflow = replace(known, n_tasks=known.n_tasks + 1)
+
+    def _overflow(self, time: float, n_tasks: int, how: str) -> Overflow:
         slots = () if self._before is None else self._before.slots or ()
         busy = [slot for slot in slots if slot.is_busy]
         held = [slot.n_tokens for slot in busy if slot.n_tokens is not None]
         shares = [slot.n_tokens / slot.n_ctx for slot in busy if slot.n_tokens is not None and slot.n_ctx]
-        return Overflow(time, n_tasks, sum(held) if held else None, max(shares, default=None), seen)
+        return Overflow(time, n_tasks, sum(held) if held else None, max(shares, default=None), how)
 
     def _vanished(self, snapshot: Snapshot, at: float, n_gone: int) -> None:
         """All running tasks ended at once and left nothing: only a pool without room does that (spec §3.3)."""
-        recent = self.overflow is not None and at - self.overflow.time < 10
+        recent = self.overflow is not None and at - self.overflow.time < ONE_OVERFLOW
         if n_gone < 2 or recent or self._before is None or n_gone < (self._before.busy or 0):
             return
         slots = snapshot.slots or ()
         if all(slot.state is SlotState.IDLE and slot.n_tokens == 0 for slot in slots) and self._was_near_full():
-            self.overflow = self._overflow(at, n_gone, seen=True)
+            self.overflow = self._overflow(at, n_gone, "seen")
 
     def _was_near_full(self) -> bool:
         before = self._before

@@ -66,7 +66,7 @@ class _Life:
 
     def ended(self) -> tuple[TaskEnded, ...]:
         """The tasks that left lately."""
-        return tuple(departure.event for departure in self._memory.departures)
+        return tuple(departure.event for departure in self._memory.departures.latest())
 
 
 class Observer:

@@ -19,7 +19,7 @@ def all_busy(scene: Scene) -> Finding | None:
         return None
     return Finding(
         "all-busy",
-        f"{plural(scene.waiting, 'request')} wait for one of {plural(n, 'slot')}",
+        f"{_wait(scene.waiting)} for {'the only slot' if n == 1 else f'one of {n} slots'}",
         f"{len(busy)} of {n} slots busy, {scene.waiting} waiting",
         f"more slots (-np {n + 1} or above) start them sooner; give -c room for each",
         "information",
@@ -39,9 +39,7 @@ def idle_beside_waiting(scene: Scene) -> Finding | None:
         evidence += f"; head of queue (task {queue[0].task}) pinned to busy slot {held.id}"
     return Finding(
         "idle-beside-waiting",
-        f"{plural(scene.waiting, 'request')} wait while {ids(idle)} is idle"
-        if len(idle) == 1
-        else f"{plural(scene.waiting, 'request')} wait while {len(idle)} slots are idle",
+        f"{_wait(scene.waiting)} while {ids(idle)} {_be(idle)} idle",
         evidence,
         "send requests without id_slot: only the queue's head is tried when a slot is freed"
         if held is not None
@@ -95,6 +93,10 @@ def _pinned_to_busy(scene: Scene, request: WaitingRequest) -> SlotView | None:
         return None
     slot = scene.slots[request.id_slot % len(scene.slots)]
     return slot if slot.is_busy else None
+
+
+def _wait(number: int) -> str:
+    return f"{plural(number, 'request')} {'waits' if number == 1 else 'wait'}"
 
 
 def _be(slots: list[SlotView]) -> str:

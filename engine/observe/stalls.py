@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from ..snapshot import SlotView
 
-__all__ = ["STALL_AFTER", "StallWatch"]
+__all__ = ["PREFILL_AFTER", "STALL_AFTER", "StallWatch", "has_begun"]
 
-STALL_AFTER = 60.0  # seconds; a batch of 2048 prompt tokens takes as long on a slow machine
+STALL_AFTER = 60.0  # seconds
+PREFILL_AFTER = 180.0  # while a prompt runs: nothing moves during a batch of 2048 tokens, minutes on a slow machine
 PATIENCE = 3.0  # times the longest step that this task has shown
 MOST_PER_ANSWER = 10.0  # seconds: a longer silence between two answers proves nothing
 
@@ -36,12 +37,11 @@ class StallWatch:
         self._longest = max(self._longest, self._still)
         self._key, self._still = key, 0.0
 
-    @property
-    def stalled_for(self) -> float | None:
-        """Seconds without progress; None while that is no sign of anything."""
+    def stalled_for(self, after: float) -> float | None:
+        """Seconds without progress, ``after`` or more; None while that is no sign of anything."""
         if self._key is None or self._key[1:] == (None, None, None):
             return None
-        return self._still if self._still >= max(STALL_AFTER, PATIENCE * self._longest) else None
+        return self._still if self._still >= max(after, PATIENCE * self._longest) else None
 
 
 def has_begun(slot: SlotView) -> bool:

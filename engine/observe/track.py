@@ -100,12 +100,12 @@ class TaskTrack:
             self.n_drops += 1
         self.n_tokens = slot.n_tokens
 
-    def rate(self, slot: SlotView, *, waits: bool) -> SlotRate:
-        """The task's speeds; the engine's own times win over those between answers. ``waits``: it has no turn yet."""
+    def rate(self, slot: SlotView, stall_after: float) -> SlotRate:
+        """The task's speeds; the engine's own times win over those between answers."""
         prompt = exact_prompt(slot.n_prompt_processed, slot.prompt_seconds)
         generation = exact_generation(slot.n_decoded, slot.generation_seconds)
         return SlotRate(
             prompt=self.prompt.value if prompt is None else prompt,
             generation=self.generation.value if generation is None else generation,
-            stalled_for=None if waits else self.stall.stalled_for,
+            stalled_for=self.stall.stalled_for(stall_after),
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..snapshot import SlotView
 
-__all__ = ["count", "duration", "ids", "plural"]
+__all__ = ["count", "duration", "ids", "percent", "plural"]
 
 SHOWN = 4  # slots named in a line before the rest is only counted
 
@@ -14,6 +14,11 @@ SHOWN = 4  # slots named in a line before the rest is only counted
 def count(number: float) -> str:
     """A whole number with a blank between thousands: 51 200."""
     return f"{number:,.0f}".replace(",", " ")
+
+
+def percent(share: float) -> str:
+    """``28 %``; never rounded up to 100."""
+    return f"{min(99, round(share * 100)) if share < 1 else round(share * 100)} %"
 
 
 def plural(number: int, noun: str) -> str:

@@ -1,0 +1,73 @@
+"""The tasks that left their slots lately, told by events, seen in the slots, or both in either order."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+
+from ..events import TaskEnded
+from .track import TaskTrack
+
+__all__ = ["Departure", "Departures"]
+
+KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A task that left its slot: how, after how many seconds, and whether a token of its answer was ever seen."""
+
+    event: TaskEnded
+    seconds: float | None
+    sampled: bool
+    n_tokens: int | None = None
+
+
+class Departures:
+    """Keeps the latest, one entry per task."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Departure] = deque(maxlen=KEPT)
+
+    def latest(self) -> list[Departure]:
+        """All kept, oldest first."""
+        return list(self._kept)
+
+    def told(self, event: TaskEnded, started_at: float | None) -> None:
+        """An event reports the end; it knows better than what was seen."""
+        seconds = None if started_at is None else event.time - started_at
+        index = self._find(event.slot, event.task)
+        if index is None:
+            self._kept.append(Departure(event, seconds, sampled=bool(event.n_decoded)))
+            return
+        seen = self._kept[index]
+        self._kept[index] = replace(
+            seen,
+            event=event if event.n_decoded is not None else replace(event, n_decoded=seen.event.n_decoded),
+            seconds=seen.seconds if seconds is None else seconds,
+            sampled=seen.sampled or bool(event.n_decoded),
+        )
+
+    def seen(self, track: TaskTrack, at: float) -> None:
+        """The slot no longer runs the task."""
+        if track.task is None:
+            return
+        seconds = None if track.started_at is None else at - track.started_at
+        index = self._find(track.slot, track.task)
+        if index is None:
+            event = TaskEnded(at, track.slot, track.task, "unseen", n_decoded=track.n_decoded)
+            self._kept.append(Departure(event, seconds, track.sampled, track.n_tokens))
+            return
+        told = self._kept[index]
+        self._kept[index] = replace(
+            told,
+            seconds=seconds if told.seconds is None else told.seconds,
+            sampled=told.sampled or track.sampled,
+            n_tokens=track.n_tokens,
+        )
+
+    def _find(self, slot: int, task: int) -> int | None:
+        for index, known in enumerate(self._kept):
+            if known.event.slot == slot and known.event.task == task:
+                return index
+        return None

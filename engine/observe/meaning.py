@@ -1,0 +1,115 @@
+"""What a number on the screen means, in one short line of plain words (at most 78 characters)."""
+
+from __future__ import annotations
+
+from ..snapshot import KvPool, SlotView, Totals, WaitingView
+from .words import count, percent, plural
+
+__all__ = [
+    "busy_meaning",
+    "context_share",
+    "pool_meaning",
+    "prefill_share",
+    "prefill_text",
+    "remaining_text",
+    "request_speed_meaning",
+    "waiting_meaning",
+]
+
+NEAR_ONE = 1.3
+NEAR_ALL = 0.85  # share of the slots
+
+
+def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, waiting: int | None) -> str:
+    """What busy slots say about concurrency. ``average``: busy slots per decode, as the server counts it."""
+    if busy is None or not n_slots:
+        return "the server does not tell its slots"
+    if average is not None and average <= NEAR_ONE and waiting and n_slots > 1 and busy < n_slots:
+        return "near 1 while requests wait: concurrency is not the bottleneck"
+    if busy >= n_slots and waiting:
+        return "all busy and requests wait: more slots would help until memory ends"
+    if average is not None and average >= NEAR_ALL * n_slots and n_slots > 1:
+        return "near the slot count: more slots would help until memory ends"
+    if busy == 0:
+        return "all slots idle"
+    if busy >= n_slots:
+        return "all slots busy" + (", nobody waits" if waiting == 0 else "")
+    return f"{plural(n_slots - busy, 'slot')} free: a new request starts at once"
+
+
+def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None) -> str:
+    """What the number of waiting requests says; not knowing it is not the same as nobody waiting (C32)."""
+    if waiting.count is None:
+        return waiting.why or "unknown (server started without --metrics)"
+    if waiting.requests and all(request.kind != "completion" for request in waiting.requests):
+        return "slot actions wait for a busy slot; no request waits"
+    if waiting.count == 0:
+        return "nobody waits"
+    if busy is not None and n_slots and busy < n_slots:
+        return "requests wait beside an idle slot: one may be pinned to a busy slot"
+    return "each waits for the next slot that is freed"
+
+
+def pool_meaning(pool: KvPool) -> str:
+    """What fills the shared cells and what of it can be had back (C13, C15)."""
+    if pool.cells is None:
+        return pool.why or _unknown_size(pool)
+    if pool.active is None or pool.cached is None or pool.free is None:
+        return f"{count(pool.cells)} cells; what they hold is not told"
+    if pool.unified is False:
+        return "split: a full slot stops alone, the others go on"
+    if pool.active >= 0.9 * pool.cells:
+        return f"{percent(pool.active / pool.cells)} active: when it is full, all running requests end"
+    if pool.cached and pool.free < 0.1 * pool.cells:
+        return f"{count(pool.cached)} cached in idle slots are dropped when room is needed"
+    return f"{count(pool.free + pool.cached)} cells can still be used"
+
+
+def _unknown_size(pool: KvPool) -> str:
+    if pool.candidates:
+        return f"pool size unknown ({' or '.join(count(size) for size in sorted(pool.candidates))})"
+    return "pool size unknown: no endpoint tells it"
+
+
+def context_share(slot: SlotView) -> float | None:
+    """Share of the slot's context in use, 0 to 1. ``n_tokens`` holds prompt and answer already (C70)."""
+    if slot.n_tokens is None or not slot.n_ctx or slot.n_ctx < 0:
+        return None
+    return min(1.0, max(0.0, slot.n_tokens / slot.n_ctx))
+
+
+def prefill_share(slot: SlotView) -> float | None:
+    """How much of the prompt is done, 0 to 1, where its length is known; /slots does not tell it (C69)."""
+    if not slot.n_prompt or slot.n_prompt < 0 or slot.n_prompt_processed is None:
+        return None
+    done = slot.n_prompt_processed + (slot.n_prompt_cached or 0)
+    return min(1.0, max(0.0, done / slot.n_prompt))
+
+
+def prefill_text(slot: SlotView, rate: float | None = None) -> str:
+    """How far the prompt is: a percentage only where the whole is known, else tokens so far."""
+    share, done = prefill_share(slot), slot.n_prompt_processed
+    if share is not None:
+        text = f"{percent(share)} of {count(slot.n_prompt or 0)}"
+    elif done is not None:
+        text = f"{count(done)} so far"
+    else:
+        text = "prompt, progress not told"
+    return text if rate is None else f"{text}, {count(rate)} tok/s"
+
+
+def remaining_text(slot: SlotView) -> str:
+    """Tokens the answer may still get: "no limit", a number, "-" where not told, nothing while idle (C46, C58)."""
+    if not slot.is_busy:
+        return ""
+    if slot.unlimited:
+        return "no limit"
+    return "-" if slot.n_remain is None or slot.n_remain < 0 else count(slot.n_remain)
+
+
+def request_speed_meaning(totals: Totals) -> str:
+    """The speed of one request on average since the server started; seconds of slots add up: no total (C85)."""
+    tokens, seconds = totals.predicted_tokens, totals.predicted_seconds
+    if not tokens or not seconds:
+        return ""
+    return f"{tokens / seconds:.1f} tok/s per request on average since the server started"

@@ -1,0 +1,190 @@
+"""Each finding with what it stands on, and that findings do not flicker."""
+
+from __future__ import annotations
+
+import pytest
+
+from slotview.engine.events import ContextShifted, Event, SlotChosen, TaskEnded, TaskStarted
+from slotview.engine.observe.findings import RULES, FindingKeeper
+from slotview.engine.observe.memory import Memory
+from slotview.engine.observe.observation import Finding, Observation
+from slotview.engine.observe.observer import Observer
+from slotview.engine.observe.scene import Rule, Scene
+from slotview.engine.snapshot import ServerFacts, Snapshot, Totals, WaitingRequest, WaitingView
+
+from .polls import generating, idle, look, pool, prefilling, watch, watch_all
+
+
+def found(seen: Observation, key: str) -> Finding:
+    return next(finding for finding in seen.findings if finding.key == key)
+
+
+def keys(seen: Observation) -> list[str]:
+    return [finding.key for finding in seen.findings]
+
+
+def test_all_busy_and_waiting() -> None:
+    slots = [generating(slot, slot, 5) for slot in range(4)]
+    finding = found(watch(look(float(t), *slots, waiting=4) for t in range(6)), "all-busy")
+    assert finding.text == "4 requests wait for one of 4 slots"
+    assert finding.severity == "information"
+
+
+def test_one_request_waits_in_the_singular() -> None:
+    finding = found(watch(look(float(t), generating(0, 0, 5), waiting=1) for t in range(6)), "all-busy")
+    assert finding.text == "1 request waits for the only slot"
+
+
+def test_waiting_beside_an_average_near_one() -> None:
+    slots = [generating(0, 1, 5), *[idle(slot, 9) for slot in range(1, 4)]]
+    totals = Totals(busy_per_decode=1.05)
+    finding = found(watch(look(float(t), *slots, waiting=2, totals=totals) for t in range(12)), "serial-work")
+    assert finding.evidence == "average busy 1.05 of 4 slots, 2 waiting"
+
+
+def test_an_old_average_says_nothing_about_four_busy_slots() -> None:
+    slots = [generating(slot, slot, 5) for slot in range(4)]
+    totals = Totals(busy_per_decode=1.05)
+    seen = watch(look(float(t), *slots, waiting=2, totals=totals) for t in range(12))
+    assert keys(seen) == ["all-busy"]
+
+
+def test_pins_that_leave_others_idle() -> None:
+    queue = WaitingView(2, (WaitingRequest(3, id_slot=0), WaitingRequest(4, id_slot=4)))
+    slots = [generating(0, 1, 50), idle(1, 2), idle(2, 2), idle(3, 2)]
+    seen = watch(look(float(t), *slots, waiting=queue) for t in range(4))
+    finding = found(seen, "pins-leave-idle")
+    assert finding.text == "pins hold 2 requests at slot 0 while slots 1, 2, 3 are idle"
+    assert "idle-beside-waiting" not in keys(seen)
+
+
+def test_a_slot_never_used() -> None:
+    observer = Observer()
+    facts = ServerFacts(source="http://host:8080", unified=False, n_ctx=8192)
+    for t in range(60):
+        busy = [generating(slot, 10 * t + slot, 3) for slot in range(1, 4)]
+        seen = observer.observe(look(float(t), idle(0), *busy, facts=facts))
+    finding = found(seen, "never-used")
+    assert finding.slots == (0,)
+    assert finding.advice == "-np 3 would do: 2 816 tokens each"
+
+
+def test_a_fresh_server_has_unused_slots_and_no_finding() -> None:
+    assert keys(watch(look(float(t), idle(0), generating(1, 1, 5 + t)) for t in range(20))) == []
+
+
+def test_unlimited_generation_running_long() -> None:
+    seen = watch(look(float(t), generating(0, 7, 10 * t + 1, n_ctx=65536, unlimited=True)) for t in range(303))
+    assert found(seen, "unlimited").evidence == "3 021 decoded, no limit, running for 5 m 2 s"
+
+
+def test_a_limit_makes_a_long_generation_harmless() -> None:
+    seen = watch(look(float(t), generating(0, 7, 10 * t + 1, n_ctx=65536, n_remain=9000)) for t in range(303))
+    assert keys(seen) == []
+
+
+def test_prompts_cancelled_after_the_same_time_again_and_again() -> None:
+    events: list[Event] = []
+    for n in range(3):
+        events.append(TaskStarted(100.0 * n, 0, n, 0.0, 9000))
+        events.append(TaskEnded(100.0 * n + 60.0 + 0.1 * n, 0, n, "cancel", n_decoded=0))
+    finding = found(watch_all([(look(270.0, idle(0, 2)), events)])[-1], "cut-off")
+    assert finding.text == "prompts are cut off again and again after about 60 s"
+    assert "tasks 0, 1, 2" in finding.evidence
+
+
+@pytest.mark.parametrize("lengths", [(60.0, 20.0, 60.0), (1.0, 1.0, 1.0)])
+def test_cancels_after_different_or_short_times_are_a_persons(lengths: tuple[float, ...]) -> None:
+    events: list[Event] = []
+    for n, length in enumerate(lengths):
+        events.append(TaskStarted(100.0 * n, 0, n, 0.0, 9000))
+        events.append(TaskEnded(100.0 * n + length, 0, n, "cancel", n_decoded=0))
+    assert keys(watch_all([(look(270.0, idle(0, 2)), events)])[-1]) == []
+
+
+def test_prompts_that_vanish_after_the_same_time_while_the_cache_grows() -> None:
+    looks = [look(0.0, idle(0, 1))]
+    for n in range(3):
+        held = 4000 * (n + 1)
+        looks += [
+            look(100.0 * n + t, prefilling(0, 10 + n, 40 * t, n_tokens=held - 4000 + 40 * t)) for t in range(1, 61)
+        ]
+        looks += [look(100.0 * n + t, idle(0, 10 + n, n_tokens=held)) for t in range(61, 100)]
+    assert found(watch(looks), "cut-off").text == "prompts are cut off again and again after about 60 s"
+
+
+def test_equal_prompts_with_short_answers_are_not_cut_off() -> None:
+    looks = [look(0.0, idle(0, 1))]
+    for n in range(4):
+        looks += [look(100.0 * n + t, prefilling(0, 10 + n, 40 * t, n_tokens=40 * t)) for t in range(1, 61)]
+        looks += [look(100.0 * n + t, idle(0, 10 + n, n_tokens=2400)) for t in range(61, 100)]
+    assert keys(watch(looks)) == []
+
+
+def test_a_waiting_prompt_larger_than_any_slot() -> None:
+    queue = WaitingView(1, (WaitingRequest(5, n_prompt=9000),))
+    facts = ServerFacts(source="embedded", unified=True, n_ctx_train=8192)
+    seen = watch([look(0.0, generating(0, 1, 5, n_ctx=4096), facts=facts, waiting=queue)])
+    finding = found(seen, "prompt-too-large")
+    assert "task 5 waits with 9 000 tokens" in finding.evidence
+    assert finding.advice == "the model was trained on 8 192: send it to another server"
+
+
+def test_a_slot_matched_but_nothing_reused() -> None:
+    observer = Observer()
+    for n in range(2):
+        events = [SlotChosen(float(n), 1, n, "lcp", similarity=0.82), TaskStarted(float(n), 1, n, 0.0, 100)]
+        busy = generating(1, n, 3, n_prompt_processed=100, n_prompt_cached=0)
+        seen = observer.observe(look(float(n), idle(0, 0), busy), events)
+    assert found(seen, "not-reused").evidence == "task 1 on slot 1: similarity 0.82, 0 cached; 2 times"
+
+
+def test_a_slot_matched_and_reused_is_fine() -> None:
+    observer = Observer()
+    for n in range(4):
+        events = [SlotChosen(float(n), 1, n, "lcp", similarity=0.82)]
+        busy = generating(1, n, 3, n_prompt_processed=18, n_prompt_cached=82)
+        seen = observer.observe(look(float(n), idle(0, 0), busy), events)
+    assert keys(seen) == []
+
+
+def test_told_context_shifts() -> None:
+    shifts = [ContextShifted(0.5 * n, 0, 7, 1, 254, 127) for n in range(3)]
+    seen = watch_all([(look(2.0, generating(0, 7, 900, n_tokens=200, n_ctx=256)), shifts)])
+    assert found(seen[-1], "context-shift").evidence == "context shifted 3 times; 900 decoded, 200 of 256 held"
+
+
+def test_pool_nearly_full_stands_while_it_goes_up_and_down_a_little() -> None:
+    observer = Observer()
+    shown = []
+    for t in range(40):
+        active = 1850 + (20 if t % 2 else -20)  # 0.9 of 2048 is 1843
+        seen = observer.observe(look(t / 4, generating(0, 1, 5 + t), pool=pool(active, 0, 2048, unified=True)))
+        shown.append("pool-nearly-full" in keys(seen))
+    assert shown.index(True) < 10
+    assert all(shown[shown.index(True) :])
+
+
+SCENE_FINDING = Finding("test", "text", "evidence", "advice")
+
+
+def scene(at: float) -> Scene:
+    return Scene(Snapshot(time=at), {}, {}, Memory())
+
+
+def test_a_finding_appears_late_and_lingers() -> None:
+    holds = {0, 1, 2, 3, 5}
+    rule = Rule(lambda here: SCENE_FINDING if here.snapshot.time in holds else None, after=2.0, linger=3.0)
+    keeper = FindingKeeper([rule])
+    shown = [bool(keeper.update(scene(float(t)))) for t in range(10)]
+    assert shown == [False, False, True, True, True, True, True, True, False, False]
+
+
+def test_errors_stand_first() -> None:
+    grave = Finding("grave", "text", "evidence", "advice", severity="error")
+    keeper = FindingKeeper([Rule(lambda _: SCENE_FINDING, after=0.0), Rule(lambda _: grave, after=0.0)])
+    assert [finding.key for finding in keeper.update(scene(0.0))] == ["grave", "test"]
+
+
+def test_every_rule_is_silent_about_nothing() -> None:
+    assert [rule.find(scene(0.0)) for rule in RULES] == [None] * len(RULES)

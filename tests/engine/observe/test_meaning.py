@@ -1,0 +1,88 @@
+"""Words for panels: short, and never more than is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from slotview.engine.observe.meaning import (
+    busy_meaning,
+    context_share,
+    pool_meaning,
+    prefill_text,
+    remaining_text,
+    request_speed_meaning,
+    waiting_meaning,
+)
+from slotview.engine.snapshot import KvPool, SlotState, SlotView, Totals, WaitingView
+
+from .polls import generating, prefilling
+
+
+@pytest.mark.parametrize(
+    ("busy", "n_slots", "average", "waiting", "words"),
+    [
+        (1, 4, 1.05, 3, "concurrency is not the bottleneck"),
+        (4, 4, 3.9, 4, "more slots would help until memory ends"),
+        (4, 4, 1.05, 4, "more slots would help until memory ends"),
+        (3, 4, 3.9, 0, "near the slot count"),
+        (1, 1, 1.0, 2, "more slots would help"),
+        (0, 4, None, None, "all slots idle"),
+        (0, 4, 0.0, 0, "all slots idle"),
+        (4, 4, 2.0, 0, "all slots busy, nobody waits"),
+        (4, 4, 2.0, None, "all slots busy"),
+        (2, 4, 2.0, 0, "2 slots free"),
+        (None, None, None, None, "does not tell"),
+    ],
+)
+def test_busy(busy: int | None, n_slots: int | None, average: float | None, waiting: int | None, words: str) -> None:
+    line = busy_meaning(busy, n_slots, average, waiting)
+    assert words in line
+    assert len(line) <= 78
+
+
+def test_waiting_that_is_unknown_says_why() -> None:
+    assert waiting_meaning(WaitingView(why="key needed"), 1, 4) == "key needed"
+
+
+def test_waiting_beside_an_idle_slot() -> None:
+    assert "pinned" in waiting_meaning(WaitingView(2), 1, 2)
+    assert waiting_meaning(WaitingView(2), 2, 2) == "each waits for the next slot that is freed"
+
+
+@pytest.mark.parametrize(
+    ("pool", "words"),
+    [
+        (KvPool(candidates=(65536, 131072)), "pool size unknown (65 536 or 131 072)"),
+        (KvPool(unified=True, cells=2048, active=2000, cached=0), "98 % active: when it is full"),
+        (KvPool(unified=True, cells=2048, active=100, cached=48), "1 948 cells can still be used"),
+        (KvPool(unified=False, cells=8192, active=8000, cached=0), "a full slot stops alone"),
+        (KvPool(unified=True, cells=2048), "what they hold is not told"),
+        (KvPool(why="not told by an older server"), "not told by an older server"),
+    ],
+)
+def test_pool(pool: KvPool, words: str) -> None:
+    assert words in pool_meaning(pool)
+
+
+def test_prefill_with_nothing_told() -> None:
+    assert prefill_text(prefilling(0, 1, None)) == "prompt, progress not told"
+
+
+def test_prefill_counts_what_was_cached() -> None:
+    assert prefill_text(prefilling(0, 1, 100, n_prompt=400, n_prompt_cached=200), 50.0) == "75 % of 400, 50 tok/s"
+
+
+def test_share_is_never_more_than_all() -> None:
+    assert context_share(generating(0, 1, 9000, n_tokens=3000, n_ctx=2048)) == 1.0
+    assert context_share(generating(0, 1, 9000, n_tokens=None)) is None
+    assert context_share(generating(0, 1, 9, n_tokens=3, n_ctx=0)) is None
+
+
+def test_remaining() -> None:
+    assert remaining_text(generating(0, 1, 5, n_remain=1500)) == "1 500"
+    assert remaining_text(generating(0, 1, 5)) == "-"
+    assert remaining_text(SlotView(0, SlotState.IDLE, n_remain=88)) == ""
+
+
+def test_speed_per_request_needs_both_counters() -> None:
+    assert request_speed_meaning(Totals(predicted_tokens=5)) == ""
