@@ -107,10 +107,9 @@ class EngineHost:
         self._interrupt.set()
         return future
 
-    def replace(self, core: Core, renamed: dict[int, int]) -> None:
-        """Put another core in place of the present one; only from within `at_boundary`. ``renamed``: old → new ids."""
+    def replace(self, core: Core) -> None:
+        """Put another core, which has taken over all tasks, in place of this one; only from within `at_boundary`."""
         self.core = core
-        self._sinks = {renamed.get(task, task): sink for task, sink in self._sinks.items()}
 
     def set_profile(self, profile: DeviceProfile | None) -> None:
         """Change the pace; a step that waits goes on at once."""

@@ -51,7 +51,6 @@ class LocalBackend:
         self._error: str | None = None
         self._last = Snapshot(facts=ServerFacts(source="embedded"), health=Health(HealthState.LOADING, "loading the model"))
         self._numbers = count(1)
-        self._tickets: dict[int, LocalTicket] = {}
         self._worker = ThreadPoolExecutor(1, "slotview-worker")
         self._ready: Future[EngineHost] = Future()
 
@@ -152,17 +151,9 @@ class LocalBackend:
     def _post_one(
         self, host: EngineHost, ticket: LocalTicket, post: Callable[[Callable[[Sequence[Result]], None]], int]
     ) -> None:
-        def sink(results: Sequence[Result]) -> None:
-            ticket.receive(results)
-            if ticket.view().state.is_over:
-                self._tickets.pop(ticket.number, None)
-
-        self._tickets[ticket.number] = ticket
-        task = post(sink)
+        task = post(ticket.receive)
         if not ticket.queued(task):
-            self._tickets.pop(ticket.number, None)
-            if not ticket.view().state.is_over or ticket.view().task is None:
-                host.cancel([task])
+            host.cancel([task])
 
     def _params(self, request: FireRequest) -> object:
         from .slots.task import TaskParams
@@ -236,14 +227,10 @@ class LocalBackend:
             fresh = Core(plan, core.model, core_options(self._flags), now=microseconds())
         except (ValueError, MemoryError) as error:
             raise BackendError(str(error) or "not enough memory; the engine goes on as it was") from None
-        report = core.move_to(fresh, microseconds())
-        host.replace(fresh, report.renamed)
-        for ticket in list(self._tickets.values()):
-            task = ticket.view().task
-            if task in report.renamed:
-                ticket.renamed(report.renamed[task])
+        report = fresh.requeue(core.take_for_retune(), microseconds())
+        host.replace(fresh)
         self._flags = replace(self._flags, launch=flags)
-        return report.report
+        return report
 
     def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
         """Erase a slot's cached tokens; waits while the slot is busy."""

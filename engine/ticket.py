@@ -67,11 +67,6 @@ class LocalTicket:
                 self._view = replace(self._view, task=task)
             return True
 
-    def renamed(self, task: int) -> None:
-        """Note that the engine was rebuilt and the task has another id now."""
-        with self._lock:
-            self._view = replace(self._view, task=task)
-
     def fail(self, why: str, *, status: int | None = None, cancelled: bool = False) -> None:
         """End it without an answer."""
         with self._lock:

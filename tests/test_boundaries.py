@@ -1,0 +1,50 @@
+"""Who may know whom, and who may load what."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+MAY_NOT_KNOW = {"engine": {"slotview.widgets", "slotview.tui"}, "widgets": {"slotview.tui"}}
+
+
+def modules_loaded_by(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after running ``code``."""
+    script = f"{code}\nimport sys\nprint(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_attach_loads_no_numpy_and_no_server() -> None:
+    loaded = modules_loaded_by("import slotview.tui.cli, slotview.tui.app, slotview.engine.remote.backend")
+    assert "textual" in loaded
+    assert not loaded & {"numpy", "tokenizers", "uvicorn", "starlette", "jinja2", "plotext", "pydantic"}
+
+
+def test_serve_loads_no_textual() -> None:
+    loaded = modules_loaded_by("import slotview.tui.cli, slotview.engine.serve.server, slotview.engine.model.load")
+    assert "numpy" in loaded
+    assert not loaded & {"textual", "plotext"}
+
+
+def test_the_dashboards_first_frame_waits_for_no_numpy() -> None:
+    loaded = modules_loaded_by("import slotview.tui.cli, slotview.tui.app, slotview.engine.local")
+    assert "numpy" not in loaded
+
+
+def test_context_arithmetic_needs_no_numpy() -> None:
+    assert "numpy" not in modules_loaded_by("import slotview.engine.context, slotview.engine.flags")
+
+
+@pytest.mark.parametrize("room", sorted(MAY_NOT_KNOW))
+def test_nothing_points_back_up(room: str) -> None:
+    for path in (ROOT / room).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                source = node.module or ""
+                assert not any(source.startswith(banned) for banned in MAY_NOT_KNOW[room]), f"{path}: {source}"
