@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from slotview.engine.events import Event
@@ -19,7 +17,6 @@ from slotview.engine.snapshot import (
     SlotState,
     SlotView,
     Snapshot,
-    Totals,
     WaitingView,
 )
 
@@ -92,16 +89,3 @@ def from_slots(body: list[dict[str, Any]]) -> Iterator[SlotView]:
             n_remain=told[0].get("n_remain") if busy else None,
             unlimited=busy and told[0].get("n_remain") == -1,
         )
-
-
-def recorded(path: Path) -> Iterator[Snapshot]:
-    """Snapshots of a poll series of the real server."""
-    for line in path.read_text().splitlines():
-        poll = json.loads(line)
-        metrics = poll["metrics"]
-        totals = Totals(
-            predicted_tokens=metrics["tokens_predicted_total"],
-            decodes=metrics["n_decode_total"],
-            busy_per_decode=metrics["n_busy_slots_per_decode"],
-        )
-        yield look(poll["t"], *from_slots(poll["slots"]), waiting=int(metrics["requests_deferred"]), totals=totals)

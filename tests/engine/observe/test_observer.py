@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from slotview.engine.events import Retuned, TaskEnded
 from slotview.engine.observe.observer import Observer
+from slotview.engine.observe.recording import load_recording
 from slotview.engine.snapshot import Health, HealthState, PollView
 
 from .polls import POLL, generating, idle, look, prefilling, watch, watch_all
@@ -131,3 +134,18 @@ def test_a_server_that_hides_its_slots_still_has_a_history() -> None:
     assert [point.waiting for point in seen.history] == [2, 2, 2]
     assert seen.history[-1].busy is None
     assert seen.generation_rate is None
+
+
+def test_eight_requests_on_four_slots_of_a_real_server() -> None:
+    """64 tokens each, four at a time, about 57 tokens/s in every slot."""
+    frames = load_recording(Path(__file__).parent / "data" / "eight_requests_on_four_slots.jsonl").frames
+    observer = Observer()
+    seen = [observer.observe(frame.snapshot) for frame in frames]
+    assert [point.waiting for point in seen[-1].history][:12] == [0, *[4] * 10, 1]
+    speeds = [look.generation_rate for look in seen[3:]]
+    assert all(speed is not None and 195 < speed < 225 for speed in speeds)
+    own = [rate for look in seen for slot in look.rates.values() if (rate := slot.generation) is not None]
+    assert len(own) > 60
+    assert all(53 < rate < 60 for rate in own)
+    assert [gone.task for gone in seen[-1].ended] == [315, 316, 317, 319]
+    assert seen[-1].restarts == 0

@@ -1,0 +1,243 @@
+"""Recordings come back as they were, without secrets, and broken ones are named in one line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from slotview.engine.backend import Backend, BackendError, FireRequest
+from slotview.engine.context import LaunchFlags
+from slotview.engine.events import LogLine, Notice, PoolFull, TaskEnded, TaskStarted
+from slotview.engine.observe.recording import Recorder, load_recording
+from slotview.engine.observe.replay import ReplayBackend
+from slotview.engine.observe.scrub import scrub
+from slotview.engine.snapshot import (
+    EndpointState,
+    EndpointView,
+    HealthState,
+    PaceView,
+    ServerFacts,
+    Snapshot,
+    Totals,
+    WaitingRequest,
+    WaitingView,
+)
+
+from .polls import generating, idle, look, pool
+
+POLL = {
+    "t": 0.5,
+    "slots": [
+        {
+            "id": 0,
+            "n_ctx": 2048,
+            "is_processing": True,
+            "id_task": 315,
+            "n_prompt_tokens": 18,
+            "n_prompt_tokens_processed": 2,
+            "n_prompt_tokens_cache": 11,
+            "next_token": [{"has_next_token": True, "n_remain": 59, "n_decoded": 5}],
+        },
+        {"id": 1, "n_ctx": 2048, "is_processing": False},
+    ],
+    "metrics": {"requests_deferred": 4.0, "tokens_predicted_total": 760.0, "n_busy_slots_per_decode": 2.7},
+}
+
+
+def full_look(at: float) -> Snapshot:
+    facts = ServerFacts(
+        source="http://host:8080/llm",
+        model="m",
+        models=(("a", "ready"), ("b", "stopped")),
+        endpoints=MappingProxyType({"slots": EndpointView(EndpointState.OK, answered_at=at, seconds=0.01)}),
+    )
+    return look(
+        at,
+        generating(0, 7, 5 + int(at), n_tokens=30),
+        idle(1),
+        facts=facts,
+        waiting=WaitingView(1, (WaitingRequest(9, id_slot=0, since=0.25),)),
+        pool=pool(30, 0, 2048, unified=True),
+        totals=Totals(predicted_tokens=3.0),
+        pace=PaceView("m4-9b", 1.5),
+    )
+
+
+def write(path: Path, *looks: Snapshot) -> Path:
+    with Recorder(path) as recorder:
+        for snapshot in looks:
+            recorder.write(snapshot, [TaskStarted(snapshot.time, 0, 7, 0.5, 25)])
+    return path
+
+
+def test_everything_comes_back(tmp_path: Path) -> None:
+    looks = [full_look(0.0), full_look(1.0)]
+    recording = load_recording(write(tmp_path / "a.jsonl", *looks))
+    assert [frame.snapshot for frame in recording.frames] == looks
+    assert [frame.events for frame in recording.frames] == [
+        (TaskStarted(0.0, 0, 7, 0.5, 25),),
+        (TaskStarted(1.0, 0, 7, 0.5, 25),),
+    ]
+    assert recording.note == ""
+
+
+def test_a_look_that_says_nothing_new_is_left_out(tmp_path: Path) -> None:
+    first = full_look(0.0)
+    path = write(tmp_path / "a.jsonl", first, replace(first, time=0.25, serial=9), full_look(1.0))
+    recording = load_recording(path)
+    assert [frame.snapshot.time for frame in recording.frames] == [0.0, 1.0]
+    assert len(recording.frames[0].events) == 2
+
+
+def test_no_secret_and_no_prompt_reaches_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    facts = ServerFacts(source="http://anna:hunter2@host:8080/x?token=abc123")
+    events = [
+        Notice(0.0, "401 from http://anna:hunter2@host/slots?api_key=abc123, sent Bearer tok-abc123"),
+        LogLine(0.0, "I", "slot launch_slot_: id  0 | task 3 | processing task, --api-key abc123"),
+        LogLine(0.0, "W", "slot update_slots: id  0 | task 3 | old: ... my abc123 diary"),
+        LogLine(0.0, "D", "anything: abc123"),
+    ]
+    with Recorder(path) as recorder:
+        recorder.write(look(0.0, idle(0), facts=facts), events)
+    text = path.read_text()
+    assert "abc123" not in text
+    assert "hunter2" not in text
+    assert "anna" not in text
+    recording = load_recording(path)
+    assert recording.frames[0].snapshot.facts.source == "http://host:8080/x"
+    assert [type(event) for event in recording.frames[0].events] == [Notice, LogLine]
+
+
+@pytest.mark.parametrize("text", ["http://host:8080/slots", "task 3 has 5 tokens", "1 key was pressed", "a@b"])
+def test_harmless_text_stays(text: str) -> None:
+    assert scrub(text) == text
+
+
+def test_a_series_of_polls_can_be_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "polls.jsonl"
+    path.write_text(json.dumps(POLL) + "\n" + json.dumps(POLL | {"t": 1.5}) + "\n")
+    first = load_recording(path).frames[0].snapshot
+    assert first.slots_at == 0.5
+    assert first.waiting.count == 4
+    assert first.slots is not None
+    assert (first.slots[0].n_decoded, first.slots[0].task) == (5, 315)
+    assert (first.pool.active, first.pool.candidates) == (18, (2048, 4096))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "no looks"),
+        ("hello\n", "line 1"),
+        ('{"slotview_recording": 1}\n', "no looks"),
+        ('{"slotview_recording": 99}\n', "another version (99)"),
+        ('{"slotview_recording": 1}\n{"snapshot": {"slots": [{"id": "x", "state": "idle"}]}}\n', "slots.0.id"),
+        ('{"slotview_recording": 1}\n{"snapshot": {"health": {"state": "well"}}}\n', "health.state"),
+        ('{"slotview_recording": 1}\n{"snapshot": {}}\n[]\n{"snapshot": {}}\n', "line 3"),
+        ('{"t": "x", "slots": []}\n', "t is not a number"),
+        ("[" * 100_000 + "\n", "line 1"),
+    ],
+)
+def test_a_broken_file_gets_one_line(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(content)
+    with pytest.raises(BackendError) as error:
+        load_recording(path)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 250
+
+
+def test_a_missing_or_foreign_file_gets_one_line(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="No such file"):
+        load_recording(tmp_path / "none.jsonl")
+    (tmp_path / "b.bin").write_bytes(b"\xff\xfe\x00GGUF")
+    with pytest.raises(BackendError, match="not text"):
+        load_recording(tmp_path / "b.bin")
+    with pytest.raises(BackendError, match="cannot record to"):
+        Recorder(tmp_path / "no" / "such" / "folder.jsonl")
+
+
+def test_a_file_cut_off_in_its_last_line_is_shown_up_to_there(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", full_look(0.0), full_look(1.0))
+    path.write_text(path.read_text()[:-20])
+    recording = load_recording(path)
+    assert [frame.snapshot.time for frame in recording.frames] == [0.0]
+    assert recording.note == "a.jsonl is cut off in line 3; what came before is shown"
+
+
+def test_events_of_later_versions_are_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"snapshot": {}, "events": [{"kind": "Novelty"}, {"kind": "PoolFull", "time": 1, "n_tasks": 2}]}\n'
+    )
+    assert load_recording(path).frames[0].events == (PoolFull(1.0, 2),)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def replay(tmp_path: Path, clock: Clock, speed: float = 1.0) -> ReplayBackend:
+    backend = ReplayBackend(write(tmp_path / "a.jsonl", full_look(0.0), full_look(2.0), full_look(4.0)), speed, clock)
+    backend.start()
+    return backend
+
+
+def test_replay_follows_the_clock(tmp_path: Path) -> None:
+    clock = Clock()
+    backend = replay(tmp_path, clock)
+    assert backend.latest() == full_look(0.0)
+    clock.now += 3.0
+    between = backend.latest()
+    assert (between.time, between.slots_at, between.age) == (3.0, 2.0, 1.0)
+    assert between.health.state is HealthState.OK
+    batch = backend.events(0)
+    assert [event.time for event in batch.events] == [0.0, 2.0]
+    assert backend.events(batch.cursor).events == ()
+
+
+def test_replay_at_double_speed_ends_and_plays_again(tmp_path: Path) -> None:
+    clock = Clock()
+    backend = replay(tmp_path, clock, speed=2.0)
+    clock.now += 2.5
+    last = backend.latest()
+    assert (last.time, last.health.state) == (4.0, HealthState.ENDED)
+    assert "end of the recording (4 s)" in last.health.message
+    cursor = backend.events(0).cursor
+    backend.look_now()
+    assert backend.latest().time == 0.0
+    again = backend.events(cursor)
+    assert [type(event) for event in again.events] == [Notice, TaskStarted]
+
+
+def test_a_recording_cannot_be_changed(tmp_path: Path) -> None:
+    backend: Backend = replay(tmp_path, Clock())
+    assert backend.capabilities.replay
+    with pytest.raises(BackendError, match="cannot be played"):
+        ReplayBackend(tmp_path / "a.jsonl", speed=0)
+    with pytest.raises(BackendError, match="watched, not changed"):
+        backend.submit(FireRequest("hello"))
+    with pytest.raises(BackendError, match="watched, not changed"):
+        backend.retune(LaunchFlags()).result()
+    assert backend.preview(LaunchFlags()).error == "this is a recording: it can be watched, not changed"
+    assert backend.details(0).result().note
+    backend.close()
+
+
+def test_ended_tasks_survive_with_all_their_fields(tmp_path: Path) -> None:
+    ended = TaskEnded(0.0, 0, 7, "limit", n_decoded=5, n_prompt=25, truncated=True, error=None)
+    with Recorder(tmp_path / "a.jsonl") as recorder:
+        recorder.write(full_look(0.0), [ended])
+    assert load_recording(tmp_path / "a.jsonl").frames[0].events == (ended,)
