@@ -1,0 +1,85 @@
+"""Save, restore and erase of a slot (spec §7.4)."""
+
+from __future__ import annotations
+
+from .chooser import pinned_slot
+from .ending import Endings
+from .job import ActionJob
+from .save_file import SavedSlot, pack, unpack
+from .slot import Slot
+from .state import CoreState
+from .task import ActionDone
+
+__all__ = ["Actions"]
+
+NO_RESTORE = "Unable to restore slot: "
+NO_ROOM = NO_RESTORE + "No available space in KV cache or invalid slot save file"
+NO_FIT = NO_RESTORE + "Restored prompt does not fit in the slot context"
+NO_TOKENS = NO_RESTORE + "Invalid tokens in slot save file"
+
+
+class Actions:
+    """An action on a busy slot waits in the deferred queue."""
+
+    def __init__(self, state: CoreState, endings: Endings) -> None:
+        self._state = state
+        self._endings = endings
+
+    def handle(self, job: ActionJob) -> None:
+        """Do it, or let it wait."""
+        slot = self._state.slots[pinned_slot(job.action.id_slot, len(self._state.slots))]
+        if slot.is_processing:
+            self._state.log.que(f"requested slot is unavailable, defer task, id_task = {job.task}")
+            self._state.queue.defer(job)
+            return
+        work = {"save": self._save, "restore": self._restore, "erase": self._erase}.get(job.action.action)
+        if work is None:
+            self._endings.fail_job(job, "Invalid action")
+            return
+        work(job, slot)
+
+    def _done(self, job: ActionJob, n_tokens: int, n_bytes: int, data: bytes | None = None) -> None:
+        action = job.action
+        self._state.emit(ActionDone(job.task, 0, action.action, action.id_slot, n_tokens, n_bytes, 0, data))
+
+    def _save(self, job: ActionJob, slot: Slot) -> None:
+        cache = self._state.cache
+        positions, state = cache.read(slot.id)
+        place = slot.sequence.stream.index, len(cache.streams)
+        data = pack(slot.held, positions, state, place, slot.id)
+        self._done(job, slot.n_tokens, len(data), data)
+
+    def _erase(self, job: ActionJob, slot: Slot) -> None:
+        n = slot.n_tokens
+        self._state.clear(slot)
+        self._done(job, n, 0)
+
+    def _restore(self, job: ActionJob, slot: Slot) -> None:
+        """A restore that fails leaves the slot empty."""
+        error, n_read = NO_ROOM, 0
+        try:
+            saved = unpack(job.action.data or b"", len(self._state.cache.streams))
+            error, n_read = self._load(slot, saved)
+        except ValueError:
+            pass
+        if error:
+            self._state.clear(slot)
+            self._endings.fail_job(job, error)
+        else:
+            self._done(job, slot.n_tokens, n_read)
+
+    def _load(self, slot: Slot, saved: SavedSlot) -> tuple[str, int]:
+        """Return what is wrong, "" if nothing, and the bytes of the file that were used."""
+        n, n_vocab = len(saved.tokens), self._state.model.n_vocab
+        if n > slot.n_ctx:
+            return NO_FIT, 0
+        if n and (saved.tokens.min() < 0 or saved.tokens.max() >= n_vocab):
+            return NO_TOKENS, 0
+        self._state.clear(slot)
+        used = self._state.cache.write(slot.id, saved.positions, saved.state) if n else 0
+        if used is None:
+            return NO_ROOM, 0
+        saved.check_end(used)
+        slot.tokens[:n] = saved.tokens
+        slot.n_tokens = n
+        return "", saved.n_before + used + saved.n_behind

@@ -1,0 +1,51 @@
+"""The tokens of one iteration, and the pieces they are decoded in (spec §6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..model.interface import SequenceRun
+from .slot import Slot
+
+__all__ = ["Batch", "Part", "Piece"]
+
+Part = tuple[Slot, int, int, bool, bool]  # slot, first position, n tokens, wants logits, is prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one decode call computes: all tokens, those of prompts, busy slots, and slots that feed a sampled token."""
+
+    n_tokens: int
+    n_prompt_tokens: int
+    n_busy: int
+    n_decode_slots: int
+    parts: Sequence[Part] = field(default=(), repr=False)
+    runs: Sequence[SequenceRun] = field(default=(), repr=False)
+
+
+class Batch:
+    """Parts in order: sampled tokens first, then prompt parts, each by slot id."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.n_tokens = 0
+
+    def add(self, slot: Slot, first: int, n: int, wants_logits: bool, is_prompt: bool) -> None:
+        """Add ``n`` tokens of a slot, from position ``first`` on."""
+        self.parts.append((slot, first, n, wants_logits, is_prompt))
+        self.n_tokens += n
+
+    def piece(self, offset: int, n: int) -> Sequence[Part]:
+        """The parts of tokens ``offset`` … ``offset + n``−1, cut where a slot's part reaches over the edge."""
+        if offset == 0 and n >= self.n_tokens:
+            return self.parts
+        cut, at = list[Part](), 0
+        for slot, first, count, wants, is_prompt in self.parts:
+            start, end = max(at, offset), min(at + count, offset + n)
+            if start < end:
+                last = end == at + count
+                cut.append((slot, first + start - at, end - start, wants and last, is_prompt))
+            at += count
+        return cut

@@ -1,0 +1,62 @@
+"""What stands in the queues: completions, slot actions and cancels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..model.interface import TokenIds
+from .task import ActionTask, TaskParams
+
+if TYPE_CHECKING:
+    from .resume import Resume
+
+__all__ = ["ActionJob", "CancelJob", "CompletionJob", "Job"]
+
+
+@dataclass(slots=True, eq=False)
+class CompletionJob:
+    """One output of a request: a plain task, a parent with ``children``, or a child (``parent`` is then its task).
+
+    ``request`` are the tasks of all outputs of the request. ``resume`` is what was there before a retune.
+    """
+
+    task: int
+    index: int
+    prompt: TokenIds
+    params: TaskParams
+    posted: int
+    request: tuple[int, ...]
+    parent: int | None = None
+    children: list[CompletionJob] = field(default_factory=list)
+    resume: Resume | None = None
+
+    @property
+    def n_prompt(self) -> int:
+        """Tokens of the prompt as the client sent it."""
+        return len(self.prompt) if self.resume is None else self.resume.n_prompt
+
+    @property
+    def pin(self) -> int:
+        """``id_slot`` as requested; −1 = any. Children cannot be pinned."""
+        return -1 if self.parent is not None else self.params.id_slot
+
+
+@dataclass(slots=True, eq=False)
+class ActionJob:
+    """A slot action that waits for its slot."""
+
+    task: int
+    action: ActionTask
+    posted: int
+    pin: int = -1  # actions are woken in turn, whatever slot they are for (spec §5.5)
+
+
+@dataclass(slots=True, eq=False)
+class CancelJob:
+    """End this task wherever it is."""
+
+    task: int
+
+
+Job = CompletionJob | ActionJob | CancelJob

@@ -1,0 +1,136 @@
+"""Moving what runs and waits from one core to its successor with other flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..backend import RetuneReport
+from ..events import Event, Retuned
+from .job import ActionJob, CancelJob, CompletionJob, Job
+from .metrics import Metrics
+from .resume import Resume
+from .slot import Phase, Slot
+from .state import CoreState
+from .task import Result
+
+__all__ = ["Moved", "RunningJob", "TakenWork", "put_work", "take_work"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunningJob:
+    """A job that had a slot, and the tokens of it that were in the KV."""
+
+    job: CompletionJob
+    n_computed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakenWork:
+    """Running jobs in order of arrival, then what waited in its order. Results, events and counters go on."""
+
+    running: tuple[RunningJob, ...]
+    waiting: tuple[Job, ...]
+    next_id: int
+    metrics: Metrics
+    results: tuple[Result, ...]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a move did. ``renamed`` is empty: tasks keep their ids."""
+
+    report: RetuneReport
+    renamed: dict[int, int] = field(default_factory=dict)
+
+
+def take_work(state: CoreState) -> TakenWork:
+    """Take everything out of a core between two iterations; it is not to be used afterwards."""
+    busy = state.busy()
+    running = sorted((_running(slot) for slot in busy if not _is_waiting_child(slot)), key=lambda run: run.job.task)
+    waiting = (*state.queue.waiting(), *(job for job in state.queue.main if isinstance(job, CancelJob)))
+    for slot in busy:
+        slot.job = slot.sampler = None
+        slot.phase = Phase.IDLE
+        slot.reset()
+    state.queue.main.clear()
+    state.queue.deferred.clear()
+    state.metrics.book_prompt(state.now)
+    taken = TakenWork(
+        tuple(running), waiting, state.queue.next_id, state.metrics, tuple(state.results), tuple(state.events)
+    )
+    state.results.clear()
+    state.events.clear()
+    return taken
+
+
+def _is_waiting_child(slot: Slot) -> bool:
+    """A child that goes with its parent's job."""
+    return slot.phase == Phase.WAIT_OTHER
+
+
+def _running(slot: Slot) -> RunningJob:
+    """The job that continues a slot's run: its prompt is what the slot has seen and sampled."""
+    job = slot.job
+    assert job is not None
+    n_computed = slot.n_tokens if slot.phase > Phase.STARTED else 0
+    if slot.n_gen == 0:
+        return RunningJob(job, n_computed)
+    seen = np.append(slot.held, np.int32(slot.sampled)) if slot.phase == Phase.GENERATING else job.prompt
+    alone = replace(_alone(job), prompt=seen, resume=Resume.of(slot))
+    return RunningJob(alone, n_computed)
+
+
+def _alone(job: CompletionJob) -> CompletionJob:
+    """A task of a family as one of its own; children cannot be pinned."""
+    params = job.params if job.parent is None else replace(job.params, id_slot=-1)
+    return replace(job, params=params, parent=None, children=[])
+
+
+def put_work(taken: TakenWork, state: CoreState) -> RetuneReport:
+    """Queue everything in the new core, running requests first."""
+    state.queue.next_id = taken.next_id
+    state.metrics = taken.metrics
+    state.results[:0] = taken.results
+    state.events[:0] = taken.events
+    for run in taken.running:
+        _post(run.job, state)
+    for job in taken.waiting:
+        _post(job, state)
+    report = _report(taken, state)
+    state.tell(Retuned(state.now / 1e6, report.summary, report.n_requeued, report.n_tokens_again))
+    return report
+
+
+def _post(job: Job, state: CoreState) -> None:
+    if isinstance(job, CancelJob):
+        state.queue.post_front([job])
+    elif isinstance(job, ActionJob):
+        state.queue.post(job)
+    else:
+        for each in _families(job, len(state.slots)):
+            state.queue.post(each)
+
+
+def _families(job: CompletionJob, n_slots: int) -> Iterator[CompletionJob]:
+    """A parent with its children again where there are slots for all, otherwise each for itself."""
+    if len(job.children) < n_slots:
+        yield job
+        return
+    yield _alone(job)
+    for child in job.children:
+        yield _alone(child)
+
+
+def _report(taken: TakenWork, state: CoreState) -> RetuneReport:
+    limit = state.plan.slot_n_ctx
+    fitting = [run for run in taken.running if len(run.job.prompt) < limit]
+    n_again = sum(run.n_computed for run in fitting)
+    n_ended = len(taken.running) - len(fitting)
+    summary = f"{len(fitting)} running requests queued again, {n_again} tokens are processed again"
+    if n_ended:
+        summary += f", {n_ended} no longer fit into {limit} tokens and end"
+    return RetuneReport(summary, len(fitting), n_again, n_ended)

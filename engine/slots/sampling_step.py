@@ -1,0 +1,156 @@
+"""After a decode: book it, wake children, sample, and stop what is done (spec §6.6, §6.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ..model.interface import FloatRows
+from ..model.sampling import Sampler, probabilities, sample_rows
+from . import answer
+from .batch import Piece
+from .ending import Endings
+from .prompt import PromptFeeder
+from .slot import Phase, Slot
+from .state import CoreState
+from .stop import add_text, decide
+from .task import TokenProbs
+from .timing_lines import generation_line
+
+__all__ = ["SamplingStep"]
+
+Row = tuple[Slot, int]  # a slot and the row of its logits
+
+
+class SamplingStep:
+    """Settles one decoded piece."""
+
+    def __init__(self, state: CoreState, endings: Endings, prompts: PromptFeeder) -> None:
+        self._state = state
+        self._endings = endings
+        self._prompts = prompts
+        self._eog = state.tokenizer.eog
+        self._pieces: dict[int, bytes] = {}
+
+    def run(self, piece: Piece, logits: FloatRows) -> None:
+        """Do everything that follows a successful decode."""
+        slots = [part[0] for part in piece.parts if part[3]]
+        self._book(piece, bool(slots))
+        rows = self._with_children(list(zip(slots, range(len(slots)), strict=True)))
+        tokens = self._sample(rows, logits)
+        waiting = [slot for slot in self._state.slots if self._wants_progress(slot)]
+        if not waiting:
+            for (slot, row), token in zip(rows, tokens, strict=True):
+                self._settle(slot, token, logits, row)
+            return
+        sampled = {slot.id: (row, token) for (slot, row), token in zip(rows, tokens, strict=True)}
+        speakers = {slot.id: slot for slot in (*waiting, *(slot for slot, _ in rows))}
+        for number in sorted(speakers):
+            slot = speakers[number]
+            if slot in waiting:
+                self._state.emit(answer.progress(slot))
+            if number in sampled:
+                self._settle(slot, sampled[number][1], logits, sampled[number][0])
+
+    @staticmethod
+    def _wants_progress(slot: Slot) -> bool:
+        if slot.phase not in (Phase.PROCESSING_PROMPT, Phase.DONE_PROMPT) or slot.job is None:
+            return False
+        return slot.job.params.stream and slot.job.params.return_progress
+
+    def _book(self, piece: Piece, has_logits: bool) -> None:
+        """Metrics and prompt counters of the piece."""
+        state, metrics = self._state, self._state.metrics
+        metrics.n_decode += 1
+        metrics.n_busy += piece.n_busy
+        metrics.n_tokens_max = max(metrics.n_tokens_max, *(slot.n_tokens for slot in state.slots))
+        if piece.n_prompt_tokens:
+            metrics.queue_prompt(piece.n_prompt_tokens)
+            for slot, _, n, _, is_prompt in piece.parts:
+                if is_prompt:
+                    slot.n_prompt_processed += n
+                    if slot.n_gen == 0:
+                        slot.t_prompt_last = state.now
+        if has_logits:
+            metrics.book_prompt(state.now)
+
+    def _with_children(self, rows: list[Row]) -> Sequence[Row]:
+        """Children whose parent's prompt is done share its cells, tokens and logits. In slot order."""
+        activated = False
+        for parent, row in list(rows):
+            job = parent.job
+            if parent.phase != Phase.DONE_PROMPT or job is None or not job.children:
+                continue
+            for child in self._state.slots:
+                if child.phase == Phase.WAIT_OTHER and child.job is not None and child.job.parent == job.task:
+                    self._activate(parent, child)
+                    rows.append((child, row))
+                    activated = True
+        if activated or any(a[0].id > b[0].id for a, b in pairwise(rows)):
+            rows.sort(key=lambda pair: pair[0].id)
+        return rows
+
+    def _activate(self, parent: Slot, child: Slot) -> None:
+        self._state.log.slot("T", "decode", parent, f" - copying state to child {child.id}")
+        self._state.cache.copy(parent.id, child.id)
+        child.tokens[: parent.n_tokens] = parent.held
+        child.n_tokens = parent.n_tokens
+        child.n_prompt_cached = parent.n_prompt_cached
+        child.n_prompt_processed = parent.n_prompt_processed
+        child.t_start, child.t_prompt_last = parent.t_start, parent.t_prompt_last
+        child.phase = Phase.DONE_PROMPT
+        assert child.job is not None
+        self._state.emit(answer.started(child))
+        self._prompts.prime(child, child.job)
+
+    @staticmethod
+    def _sample(rows: Sequence[Row], logits: FloatRows) -> Sequence[int]:
+        if not rows:
+            return ()
+        samplers: list[Sampler] = []
+        for slot, _ in rows:
+            assert slot.sampler is not None
+            samplers.append(slot.sampler)
+        picked = [row for _, row in rows]
+        same = len(picked) == len(logits) and picked == list(range(len(picked)))
+        tokens = sample_rows(logits if same else logits[picked], samplers)
+        for sampler, token in zip(samplers, tokens, strict=True):
+            sampler.accept(token)
+        return tokens
+
+    def _settle(self, slot: Slot, token: int, logits: FloatRows, row: int) -> None:
+        """One sampled token of one slot."""
+        state, job = self._state, slot.job
+        assert job is not None
+        slot.phase = Phase.GENERATING
+        slot.n_gen += 1
+        if slot.n_gen == 1:
+            slot.t_prompt_last = slot.t_printed = state.now
+        slot.t_gen_last = state.now
+        if job.params.return_tokens:
+            slot.generated.append(token)
+        piece, is_eog = self._piece(token), token in self._eog
+        chunk = add_text(slot, token, piece, is_eog)
+        if chunk is not None:
+            probs = self._probs(slot, token, chunk, logits, row) if job.params.sampling.n_probs > 0 else None
+            if job.params.stream:
+                state.emit(answer.partial(slot, job, token, chunk, probs))
+        decide(slot, piece if chunk is None else chunk, is_eog, state.options.context_shift)
+        if not slot.has_next_token:
+            self._endings.finish(slot)
+        elif state.log.info and (line := generation_line(slot, state.now)) is not None:
+            state.log.slot("I", "print_timings_tg"[:12], slot, line)
+
+    def _piece(self, token: int) -> bytes:
+        piece = self._pieces.get(token)
+        if piece is None:
+            piece = self._pieces[token] = self._state.tokenizer.piece(token)
+        return piece
+
+    def _probs(self, slot: Slot, token: int, chunk: bytes, logits: FloatRows, row: int) -> TokenProbs:
+        """Probabilities beside a token, whose text is what was released with it (spec §7.9)."""
+        assert slot.sampler is not None
+        value, best = probabilities(logits[row], slot.sampler, token)
+        probs = TokenProbs(token, chunk, value, tuple((other, self._piece(other), p) for other, p in best))
+        slot.probs.append(probs)
+        return probs

@@ -1,0 +1,102 @@
+"""The file of a saved slot (spec §7.5): little endian, readable by llama-server with the same model and flags."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.interface import CellIds, TokenIds
+
+__all__ = ["SaveFileError", "SavedSlot", "pack", "unpack"]
+
+MAGIC = 0x67677371
+VERSION = 4
+INT32 = np.dtype("<i4")
+CELL = np.dtype([("position", "<i4"), ("n_sequences", "<u4"), ("sequence", "<i4")])
+
+
+class SaveFileError(ValueError):
+    """The bytes are not a save file of this server's shape."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedSlot:
+    """Tokens [n], the positions [n] of its cells in the file's order, K and V and what follows.
+
+    ``n_before`` are the bytes of the file before K and V, ``n_behind`` those of the empty streams' counts behind them.
+    """
+
+    tokens: TokenIds
+    positions: CellIds
+    state: memoryview
+    n_before: int
+    n_behind: int
+
+    def check_end(self, used: int) -> None:
+        """Raise `SaveFileError` where the file ends too early; ``used`` are the bytes of K and V."""
+        if len(self.state) - used < self.n_behind:
+            raise SaveFileError("the file is cut off behind its cells")
+
+
+def pack(tokens: TokenIds, positions: CellIds, state: bytes, place: tuple[int, int], sequence: int) -> bytes:
+    """Return the file of one sequence. ``place``: its stream, of how many. An empty one has no state at all."""
+    stream, n_stream = place
+    words = np.concatenate(([-1, 1, len(tokens)], tokens, [0])).astype(INT32)
+    head = struct.pack("<3I", MAGIC, VERSION, len(words)) + words.tobytes() + struct.pack("<I", n_stream)
+    if not len(tokens):
+        return head + bytes(4 * n_stream)
+    cells = np.zeros(len(tokens), CELL)
+    cells["position"], cells["n_sequences"], cells["sequence"] = positions, 1, sequence
+    before, behind = bytes(4 * stream), bytes(4 * (n_stream - stream - 1))
+    return head + before + struct.pack("<I", len(tokens)) + cells.tobytes() + state + behind
+
+
+def unpack(data: bytes, n_stream: int) -> SavedSlot:
+    """Take a file apart; raises `SaveFileError` where it is cut off or of another shape. Later bytes are ignored."""
+    at, tokens = _tokens(data)
+    (found,) = _numbers(data, at, 1)
+    if found != n_stream:
+        raise SaveFileError(f"the file has {found} streams, this server {n_stream}")
+    at += 4
+    for stream in range(n_stream):
+        (count,) = _numbers(data, at, 1)
+        at += 4
+        if count:
+            return _with_cells(data, at, count, tokens, 4 * (n_stream - stream - 1))
+    if len(tokens):
+        raise SaveFileError("the file has tokens but no cells")
+    return SavedSlot(tokens, np.empty(0, np.intp), memoryview(b""), at, 0)
+
+
+def _tokens(data: bytes) -> tuple[int, TokenIds]:
+    magic, version, n_words = _numbers(data, 0, 3)
+    if magic != MAGIC or version != VERSION:
+        raise SaveFileError("not a save file of version 4")
+    end = 12 + 4 * n_words
+    if end > len(data):
+        raise SaveFileError("the file is cut off in its tokens")
+    words = np.frombuffer(data, INT32, n_words, 12).astype(np.int32)
+    if n_words >= 4 and words[0] == -1 and words[1] == 1:
+        if words[2] != n_words - 4:
+            raise SaveFileError("the file's token count does not match")
+        words = words[3:-1]
+    return end, words
+
+
+def _with_cells(data: bytes, at: int, count: int, tokens: TokenIds, n_behind: int) -> SavedSlot:
+    if count != len(tokens) or at + count * CELL.itemsize > len(data):
+        raise SaveFileError("the file is cut off in its cells")
+    cells = np.frombuffer(data, CELL, count, at)
+    positions = cells["position"].astype(np.intp)
+    if not np.array_equal(np.sort(positions), np.arange(count)):
+        raise SaveFileError("the file's positions are not those of its tokens")
+    at += count * CELL.itemsize
+    return SavedSlot(tokens, positions, memoryview(data)[at:], at, n_behind)
+
+
+def _numbers(data: bytes, at: int, n: int) -> tuple[int, ...]:
+    if at + 4 * n > len(data):
+        raise SaveFileError("the file is cut off")
+    return struct.unpack_from(f"<{n}I", data, at)
