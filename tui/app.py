@@ -1,0 +1,91 @@
+"""The application: themes, styles, and the screen of one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App, ReturnType, SystemCommand
+from textual.screen import Screen
+
+from slotview.engine.backend import Backend
+
+from .feed import Feed
+from .screens.dashboard import Dashboard
+from .theme import DEFAULT_THEME, THEMES
+
+if TYPE_CHECKING:
+    from .screens.fire import FireForm
+
+__all__ = ["BaseApp", "SlotviewApp"]
+
+
+class BaseApp(App[ReturnType]):
+    """What the app of one server and that of several have in common."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "slotview"
+    ENABLE_COMMAND_PALETTE = True
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (as Textual declares it)
+        (0, "-narrow"),
+        (100, "-wide"),
+        (160, "-huge"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-low"),
+        (30, "-tall"),
+        (44, "-high"),
+    ]
+
+    def __init__(self, theme: str | None = None) -> None:
+        super().__init__()
+        for ours in THEMES:
+            self.register_theme(ours)
+        self.theme = theme if theme in self.available_themes else DEFAULT_THEME
+        self.last_fire: FireForm | None = None
+        """What was fired last, to be offered again."""
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Offer all keys of the screen, then Textual's own commands."""
+        from .commands import commands_of
+
+        yield from commands_of(screen)
+        yield from super().get_system_commands(screen)
+
+    def _fatal_error(self) -> None:
+        """Leave with the error and where it happened, without local values: those may hold secrets."""
+        from .crash import crash_report
+
+        self.bell()
+        self._exit_renderables.append(crash_report(self._exception))
+        self._close_messages_no_wait()
+
+
+class SlotviewApp(BaseApp[None]):
+    """The dashboard over one backend. The caller closes the backend after the app has ended.
+
+    ``refresh``: seconds between two looks. ``start`` is called with the app once the first frame is drawn.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        refresh: float = 0.25,
+        theme: str | None = None,
+        start: Callable[[SlotviewApp], None] | None = None,
+    ) -> None:
+        super().__init__(theme)
+        self.backend = backend
+        self.dashboard = Dashboard(Feed(backend), refresh)
+        self._start = start
+
+    def get_default_screen(self) -> Screen[None]:
+        """The dashboard is the first screen."""
+        return self.dashboard
+
+    def on_mount(self) -> None:
+        """Set the backend to work; it has threads of its own."""
+        self.backend.start()
+        if self._start is not None:
+            self.call_after_refresh(self._start, self)

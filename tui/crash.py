@@ -1,0 +1,22 @@
+"""What is printed when the app fails: where it happened, and the error; no local values, no markup."""
+
+from __future__ import annotations
+
+import traceback
+
+from rich.text import Text
+
+from slotview.engine.plain import plain
+
+__all__ = ["crash_report"]
+
+_LINES = 12
+
+
+def crash_report(error: BaseException | None) -> Text:
+    """Say what failed in one line, after the innermost frames."""
+    if error is None:
+        return Text("slotview stopped because of an error that was not recorded.", style="red")
+    frames = traceback.format_tb(error.__traceback__)[-_LINES:]
+    head = f"slotview stopped because of an error: {type(error).__name__}: {plain(str(error))}"
+    return Text.assemble(plain("".join(frames), 20_000, keep_newlines=True), "\n", (head, "bold red"))

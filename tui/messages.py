@@ -1,0 +1,15 @@
+"""Messages that cross the app: one line each says who sends them."""
+
+from __future__ import annotations
+
+from textual.message import Message
+
+__all__ = ["Refreshed"]
+
+
+class Refreshed(Message):
+    """The feed has something new; its look is taken when the message is handled, so that a late one is not stale."""
+
+    def can_replace(self, message: Message) -> bool:
+        """One waiting notice is enough."""
+        return isinstance(message, Refreshed)

@@ -1,0 +1,150 @@
+"""What a screen may change on its backend: prompts, flags, slots, the model. Asks first where that is due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual import work
+from textual.screen import Screen
+
+from slotview.engine.backend import BackendError, FireRequest, RetuneMode
+from slotview.engine.context import LaunchFlags
+
+from ..feed import Feed
+from ..outcome import outcome
+
+if TYPE_CHECKING:
+    from ..app import BaseApp
+
+__all__ = ["ChangingScreen"]
+
+
+class ChangingScreen(Screen[None]):
+    """Base of the dashboard: its dialogs that end in a change."""
+
+    def __init__(self, feed: Feed) -> None:
+        super().__init__()
+        self.feed = feed
+        self._may_change = False
+
+    @property
+    def chosen_slot(self) -> int | None:
+        """Id of the slot that actions are about."""
+        raise NotImplementedError
+
+    def fired(self) -> None:
+        """Do what follows once prompts were sent."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Grey out what this backend cannot do, and hide what makes no sense here."""
+        can = self.feed.backend.capabilities
+        if action == "fire":
+            return True if can.fire else None
+        if action == "retune":
+            return True if can.retune is not RetuneMode.NONE else None
+        if action == "slot_actions":
+            return True if can.slot_actions or can.save_files else None
+        if action == "choose_model":
+            return bool(self.feed.look.snapshot.facts.models)
+        return True
+
+    def tell(self, text: str, severity: str = "information", timeout: float | None = None) -> None:
+        """Show a short message; its text is never markup."""
+        self.app.notify(text, severity=severity, timeout=timeout, markup=False)  # type: ignore[arg-type]
+
+    def fail(self, error: Exception) -> None:
+        """Show why something could not be done."""
+        self.tell(str(error), "error", timeout=8)
+
+    @work
+    async def action_fire(self) -> None:
+        """Ask for prompts, and send them."""
+        from .fire import FireScreen
+
+        app = cast("BaseApp[None]", self.app)
+        slots = self.feed.look.snapshot.slots
+        form = await self.app.push_screen_wait(FireScreen(app.last_fire, slots))
+        if form is None:
+            return
+        app.last_fire = form
+        requests = form.requests()
+        if await self._confirmed(f"send {sum(request.count for request in requests)} prompts to"):
+            self.fire(requests)
+
+    def fire(self, requests: list[FireRequest]) -> None:
+        """Send prompts, and show the requests."""
+        try:
+            for request in requests:
+                self.feed.fire(request)
+        except BackendError as error:
+            self.fail(error)
+        self.fired()
+
+    @work
+    async def action_retune(self) -> None:
+        """Show what other flags would do, and apply them where that is possible."""
+        from .retune import RetuneScreen
+
+        flags = await self.app.push_screen_wait(RetuneScreen(self.feed.backend))
+        if flags is not None:
+            await self.retune(flags)
+
+    async def retune(self, flags: LaunchFlags) -> None:
+        """Change the flags and say what that did."""
+        self.tell("retuning at the next step boundary" if self._retunes_live else "restarting the server")
+        try:
+            report = await outcome(lambda: self.feed.backend.retune(flags))
+        except BackendError as error:
+            self.fail(error)
+            return
+        parts = [report.summary, f"{report.n_requeued} requests queued again"]
+        parts.append(f"{report.n_tokens_again} tokens processed again")
+        if report.n_ended:
+            parts.append(f"{report.n_ended} ended because they no longer fit")
+        self.tell(", ".join(part for part in parts if part), timeout=10)
+
+    @property
+    def _retunes_live(self) -> bool:
+        return self.feed.backend.capabilities.retune is RetuneMode.LIVE
+
+    @work
+    async def action_slot_actions(self) -> None:
+        """Erase, save or restore the chosen slot's cache."""
+        from .slot_actions import SlotActionScreen
+
+        slot = self.chosen_slot
+        if slot is None:
+            self.tell("choose a slot first", "warning")
+            return
+        chosen = await self.app.push_screen_wait(SlotActionScreen(slot, self.feed.backend.capabilities))
+        if chosen is None or not await self._confirmed(f"{chosen.action} slot {slot} of"):
+            return
+        try:
+            backend = self.feed.backend
+            result = await outcome(lambda: backend.slot_action(chosen.action, slot, chosen.filename))
+        except BackendError as error:
+            self.fail(error)
+            return
+        self.tell(result.text or f"slot {slot}: {chosen.action} done, {result.n_tokens} tokens")
+
+    @work
+    async def action_choose_model(self) -> None:
+        """Choose one of a router's models."""
+        from .models import ModelScreen
+
+        name = await self.app.push_screen_wait(ModelScreen(self.feed.look.snapshot.facts.models))
+        if name is not None:
+            try:
+                self.feed.backend.choose_model(name)
+            except BackendError as error:
+                self.fail(error)
+
+    async def _confirmed(self, doing: str) -> bool:
+        """Ask once per run before anything is changed on a server elsewhere."""
+        server = self.feed.backend.capabilities.confirm
+        if server is None or self._may_change:
+            return True
+        from .confirm import ConfirmScreen
+
+        self._may_change = bool(await self.app.push_screen_wait(ConfirmScreen(doing, server)))
+        return self._may_change

@@ -1,0 +1,273 @@
+"""The screen of one backend: what it shows, at which pace, and what each key does."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import Key, Resize
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.widgets import Footer, Static
+
+from slotview.engine.snapshot import HealthState
+from slotview.widgets.busy_panel import BusyPanel
+from slotview.widgets.findings_list import FindingsList
+from slotview.widgets.header_bar import HeaderBar
+from slotview.widgets.kv_map import KvMap
+from slotview.widgets.log_view import LogView
+from slotview.widgets.look import Look
+from slotview.widgets.pool_bar import PoolBar
+from slotview.widgets.request_list import RequestList
+from slotview.widgets.slot_table import SlotTable
+from slotview.widgets.speed_chart import SpeedChart
+from slotview.widgets.waiting_panel import WaitingPanel
+
+from ..feed import Feed
+from ..messages import Refreshed
+from ..tab_strip import TabStrip
+from .changes import ChangingScreen
+
+__all__ = ["Dashboard"]
+
+INTERVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Live(Protocol):
+    """A widget that shows looks."""
+
+    def show(self, look: Look) -> None:
+        """Show one."""
+
+
+class Dashboard(ChangingScreen):
+    """Slots, pool, panels and requests of one backend, refreshed a few times a second."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f", "fire", "Fire", id="fire", tooltip="Send one prompt, or up to 256 at once"),
+        Binding("t", "retune", "Retune", id="retune", tooltip="See and change slots, context and KV mode"),
+        Binding("space", "freeze", "Freeze", id="freeze", tooltip="Stop the display; what is watched goes on"),
+        Binding("m", "choose_model", "Model", id="model", tooltip="Choose one of the router's models"),
+        Binding("question_mark", "help", "Help", id="help", tooltip="All keys, and what each number means"),
+        Binding("q", "leave", "Quit", id="quit", tooltip="Leave this screen; the last one ends slotview"),
+        Binding("x", "slot_actions", "Slot", id="slot", show=False, tooltip="Erase or save the chosen slot's tokens"),
+        Binding("v", "chart", "Chart", id="chart", show=False, tooltip="Draw the history over the whole screen"),
+        Binding("plus,equals_sign", "interval(-1)", "Faster", id="faster", show=False, tooltip="Look more often"),
+        Binding("minus", "interval(1)", "Slower", id="slower", show=False, tooltip="Look less often"),
+        Binding("0", "slots", "Slots", id="slots", show=False, tooltip="Go to the slot table"),
+        Binding("1", "show_tab('requests')", "Requests", id="tab.requests", show=False, tooltip="Go to the requests"),
+        Binding("2", "show_tab('findings')", "Findings", id="tab.findings", show=False, tooltip="Open what was found"),
+        Binding("3", "show_tab('log')", "Log", id="tab.log", show=False, tooltip="Open what happened, line by line"),
+        Binding("4", "show_tab('cells')", "Cells", id="tab.cells", show=False, tooltip="Open the map of the KV cells"),
+        Binding("5", "show_tab('speed')", "Speed", id="tab.speed", show=False, tooltip="Go to the speed chart"),
+    ]
+    TABS: ClassVar[dict[str, str]] = {
+        "requests": "Requests",
+        "findings": "Findings",
+        "log": "Log",
+        "cells": "Cells",
+        "speed": "Speed",
+    }
+    AUTO_FOCUS = "SlotTable"
+
+    tab: reactive[str] = reactive("requests", init=False)
+    """The open tab. Where there is room, the requests stand beside the others and are no tab."""
+    caption: reactive[str] = reactive("", init=False)
+    """A line for the people who watch, shown below the header."""
+
+    def __init__(self, feed: Feed, refresh: float = 0.25) -> None:
+        super().__init__(feed)
+        self._every = refresh
+        self._timer: Timer | None = None
+        self._can: object = None
+
+    def compose(self) -> ComposeResult:
+        """Lay the widgets out; sizes and places are the style sheet's."""
+        yield HeaderBar(id="header")
+        yield Static(id="caption", markup=False)
+        with Horizontal(id="top"):
+            with Vertical(id="left"):
+                yield SlotTable(id="slots")
+                yield PoolBar(id="pool")
+            with Vertical(id="gauges"):
+                yield BusyPanel(id="busy")
+                yield WaitingPanel(id="waiting")
+        with Horizontal(id="bottom"):
+            yield RequestList(id="requests", classes="pane")
+            yield SpeedChart(id="speed", classes="pane")
+            yield TabStrip(id="tabs")
+            yield FindingsList(id="findings", classes="pane")
+            yield LogView(id="log", classes="pane")
+            yield KvMap(id="cells", classes="pane")
+        yield Footer(compact=True)
+
+    def on_mount(self) -> None:
+        """Begin to look."""
+        self._set_pace(self._every)
+        self.watch_tab()
+        self.look()
+
+    def on_resize(self, event: Resize) -> None:
+        """Other widgets may have come into view."""
+        self.call_after_refresh(self.watch_tab)
+
+    def on_key(self, event: Key) -> None:
+        """Any key looks now where the poller waits."""
+        snapshot = self.feed.look.snapshot
+        waits = snapshot.poll is not None and snapshot.poll.idle_gap is not None
+        if waits or snapshot.health.state is HealthState.ASLEEP:
+            self.feed.backend.look_now()
+
+    def look(self) -> None:
+        """Ask the backend; wake the screen once if there is something new."""
+        if self.feed.poll():
+            self.post_message(Refreshed())
+
+    @on(Refreshed)
+    def _show(self) -> None:
+        look = self.feed.take()
+        with self.app.batch_update():
+            for widget in self._live():
+                widget.show(look)
+            self._show_tabs()
+            self.set_class(look.frozen, "-frozen")
+        can = (self.feed.backend.capabilities, look.snapshot.health.state)
+        if can != self._can:
+            self._can = can
+            self.refresh_bindings()
+
+    def _live(self) -> list[Live]:
+        """The widgets in view; the log collects events even where it is not."""
+        places = self.query("#header, #left > *, #gauges > *, .pane")
+        shown = [widget for widget in places if widget.is_on_screen or widget.id == "log" or not widget.size]
+        return cast("list[Live]", shown)
+
+    def watch_tab(self) -> None:
+        """Show the open tab's pane, with what is true now."""
+        names = self._tab_names()
+        current = self.tab if self.tab in names else names[0]
+        for pane in self.query(".pane"):
+            pane.set_class(pane.id == current, "-open")
+        self.call_after_refresh(self._show_again)
+
+    def _show_again(self) -> None:
+        look = self.feed.look
+        for widget in self._live():
+            if not isinstance(widget, LogView):
+                widget.show(look)
+        self._show_tabs()
+
+    def watch_caption(self) -> None:
+        """Show the caption, or hide its line."""
+        line = self.query_one("#caption", Static)
+        line.update(self.caption)
+        line.display = bool(self.caption)
+
+    def _tab_names(self) -> list[str]:
+        """Tabs this size needs; what always has a place of its own is none."""
+        narrow, low = self.has_class("-narrow"), self.has_class("-low")
+        placed = ({"requests"} if not narrow else set()) | ({"speed"} if not narrow and not low else set())
+        return [name for name in self.TABS if name not in placed]
+
+    def _show_tabs(self) -> None:
+        names, n_findings = self._tab_names(), len(self.feed.look.observation.findings)
+        counts = {"findings": f" ({n_findings})"} if n_findings else {}
+        tabs = tuple(
+            (number, name, title + counts.get(name, ""))
+            for number, (name, title) in enumerate(self.TABS.items(), 1)
+            if name in names
+        )
+        self.query_one(TabStrip).show_tabs(tabs, self.tab if self.tab in names else names[0])
+
+    def _set_pace(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._every = seconds
+        self._timer = self.set_interval(seconds, self.look)
+
+    @property
+    def chosen_slot(self) -> int | None:
+        """Id of the row chosen in the slot table."""
+        row = self.query_one(SlotTable).chosen
+        return row.slot.id if row else None
+
+    def fired(self) -> None:
+        """Show the requests."""
+        self.tab = "requests"
+        self.look()
+
+    def action_freeze(self) -> None:
+        """Stop the display, or let it catch up."""
+        self.feed.toggle_frozen()
+        self.post_message(Refreshed())
+
+    def action_interval(self, step: int) -> None:
+        """Look more or less often: at the server where one is polled, else at the engine."""
+        poll = self.feed.look.snapshot.poll
+        now = self._every if poll is None else poll.interval
+        index = min(range(len(INTERVALS)), key=lambda i: abs(INTERVALS[i] - now)) + step
+        seconds = INTERVALS[min(max(0, index), len(INTERVALS) - 1)]
+        if poll is None:
+            self._set_pace(seconds)
+            self.tell(f"display refreshed every {seconds:g} s")
+        else:
+            self.feed.backend.set_interval(seconds)
+            self.tell(f"server asked every {seconds:g} s")
+
+    def action_show_tab(self, name: str) -> None:
+        """Open a tab, and go to its list."""
+        self.tab = name
+        pane = self.query_one(f"#{name}")
+        if pane.can_focus:
+            self.call_after_refresh(pane.focus)
+
+    def action_slots(self) -> None:
+        """Go to the slot table."""
+        self.query_one(SlotTable).focus()
+
+    def action_leave(self) -> None:
+        """Leave this screen; the last one ends the app."""
+        if len(self.app.screen_stack) > 1:
+            self.app.pop_screen()
+        else:
+            self.app.exit()
+
+    def action_help(self) -> None:
+        """Show all keys and what the numbers mean."""
+        from .help import HelpScreen
+
+        self.app.push_screen(HelpScreen(self))
+
+    def action_chart(self) -> None:
+        """Draw the history large."""
+        from .chart import ChartScreen
+
+        self.app.push_screen(ChartScreen(lambda: self.feed.look.observation.history))
+
+    @on(SlotTable.Opened)
+    def _open_slot(self, message: SlotTable.Opened) -> None:
+        from .slot import SlotScreen
+
+        self.app.push_screen(SlotScreen(self.feed, message.slot))
+
+    @on(RequestList.Opened)
+    def _open_request(self, message: RequestList.Opened) -> None:
+        from .request import RequestScreen
+
+        ticket = self.feed.ticket(message.number)
+        if ticket is not None:
+            self.app.push_screen(RequestScreen(ticket))
+
+    @on(RequestList.CancelRequested)
+    def _cancel(self, message: RequestList.CancelRequested) -> None:
+        ticket = self.feed.ticket(message.number)
+        if ticket is not None and not ticket.view().state.is_over:
+            ticket.cancel()
+            self.tell(f"request {message.number} is being cancelled")
+
+    @on(RequestList.CancelAllRequested)
+    def _cancel_all(self) -> None:
+        self.tell(f"{self.feed.cancel_all()} requests are being cancelled")

@@ -1,0 +1,60 @@
+"""Base of the dialogs: a titled box over the screen that Escape leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Footer
+
+__all__ = ["Dialog"]
+
+AnswerT = TypeVar("AnswerT")
+
+
+class Dialog(ModalScreen[AnswerT | None]):
+    """Subclasses give the title and the widgets inside; None is the answer of one that was left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Back", id="dialog.leave", tooltip="Leave without doing anything"),
+    ]
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        & > .box {
+            width: 76; max-width: 96%; height: auto; max-height: 92%;
+            padding: 0 1; background: $surface;
+            border: round $primary; border-title-color: $text-primary; border-title-style: bold;
+        }
+        &.-large > .box { width: 96%; height: 90%; }
+        .error { color: $text-error; height: auto; }
+        .hint { color: $foreground 65%; height: auto; }
+        .gap { margin-top: 1; }
+        .buttons { height: auto; margin-top: 1; }
+        Button { margin-right: 2; min-width: 8; }
+    }
+    """
+
+    def title_text(self) -> str:
+        """Return the title, plain text."""
+        raise NotImplementedError
+
+    def inside(self) -> Iterable[Widget]:
+        """Make the widgets of the box."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        """Put the box together."""
+        box = VerticalScroll(*self.inside(), classes="box", can_focus=self.has_class("-large"))
+        box.border_title = self.title_text().replace("[", r"\[")
+        yield box
+        yield Footer()
+
+    def action_leave(self) -> None:
+        """Go back."""
+        self.dismiss(None)

@@ -1,0 +1,58 @@
+"""One request fired from here: its text as it streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from slotview.engine.backend import Ticket
+from slotview.widgets.request_text import RequestText
+
+from .dialog import Dialog
+
+__all__ = ["RequestScreen"]
+
+_EVERY = 0.25
+
+
+class RequestScreen(Dialog[None]):
+    """Follows a ticket until it is over."""
+
+    DEFAULT_CLASSES = "-large"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "cancel", "Cancel request", id="request.cancel", tooltip="Give the request up and free its slot"),
+    ]
+
+    def __init__(self, ticket: Ticket) -> None:
+        super().__init__()
+        self._ticket = ticket
+
+    def title_text(self) -> str:
+        """Return the title."""
+        return f"Request {self._ticket.number}"
+
+    def inside(self) -> Iterable[Widget]:
+        """Make the text."""
+        yield RequestText(id="text")
+
+    def on_mount(self) -> None:
+        """Follow the text."""
+        self._show()
+        self.set_interval(_EVERY, self._show)
+
+    def _show(self) -> None:
+        self.query_one(RequestText).show_request(self._ticket.view(), self._ticket.text())
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A request that is over cannot be cancelled."""
+        if action == "cancel" and self._ticket.view().state.is_over:
+            return None
+        return True
+
+    def action_cancel(self) -> None:
+        """Give it up."""
+        self._ticket.cancel()

@@ -1,0 +1,174 @@
+"""Asks for other launch flags and shows what they come to before anything happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Grid
+from textual.widget import Widget
+from textual.widgets import Button, Input, Label, RadioButton, RadioSet, Static
+
+from slotview.engine.backend import Backend, RetuneMode, RetunePreview
+from slotview.engine.context import LaunchFlags
+from slotview.engine.snapshot import Snapshot
+
+from .dialog import Dialog
+from .number_input import NumberInput
+from .retune_text import preview_text
+
+__all__ = ["RetuneScreen"]
+
+MODES = ("split", "unified", "auto")
+_LABELS = (
+    "split: each slot has cells of its own",
+    "unified: all slots share one pool (-kvu)",
+    "auto: 4 slots share one pool (-np left out)",
+)
+_DO = {RetuneMode.LIVE: "Apply (Enter)", RetuneMode.RESTART: "Restart with these (Enter)"}
+
+
+class RetuneScreen(Dialog[LaunchFlags]):
+    """Returns the flags to apply; where nobody can apply them, it ends in a command line to copy."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "apply", "Apply", id="retune.apply", tooltip="Change the flags; Enter in a field does too"),
+        Binding("c", "copy", "Copy command", id="retune.copy", tooltip="Copy the command line to the clipboard"),
+        Binding("u", "mode", "Split/unified", id="retune.mode", tooltip="Take the next KV mode"),
+    ]
+    DEFAULT_CSS = """
+    RetuneScreen {
+        & > .box { width: 100; }
+        .fields { grid-size: 2; grid-columns: 14 1fr; grid-rows: 1 1 3 1; height: auto; }
+        RadioSet { border: none; padding: 0; background: transparent; height: 3; }
+        #preview { height: auto; margin-top: 1; }
+        #command { background: $foreground 8%; padding: 0 1; height: auto; margin-top: 1; }
+    }
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__()
+        self._backend = backend
+        self._flags = known_flags(backend.flags, backend.latest())
+        self._mode = backend.capabilities.retune
+        self._preview: RetunePreview | None = None
+
+    def title_text(self) -> str:
+        """Return the title."""
+        return "Retune: slots, context and KV mode"
+
+    def inside(self) -> Iterable[Widget]:
+        """Make the fields, the preview and the button."""
+        flags = self._flags
+        yield Grid(
+            Label("-np  slots"),
+            NumberInput("parallel", "" if flags.parallel < 0 else str(flags.parallel), placeholder="1 to 256"),
+            Label("-c   context"),
+            NumberInput("ctx", _text(flags.ctx_size), placeholder="tokens of all slots; empty = the model's"),
+            Label("KV mode"),
+            RadioSet(
+                *(
+                    RadioButton(text, name == mode_of(flags), compact=True)
+                    for name, text in zip(MODES, _LABELS, strict=True)
+                )
+            ),
+            Label("per slot"),
+            NumberInput("per_slot", _text(flags.kv_unified_per_slot or None), placeholder="limit of a unified slot"),
+            classes="fields",
+        )
+        yield Static("", id="error", markup=False, classes="error")
+        yield Static("", id="preview", markup=False)
+        yield Static("", id="command", markup=False)
+        if self._mode in _DO:
+            yield Button(_DO[self._mode], variant="primary", id="apply", compact=True)
+
+    def on_mount(self) -> None:
+        """Show what the present flags come to."""
+        self.query_one("#parallel").focus()
+        self._show()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what this backend can do."""
+        if action == "apply":
+            return self._mode in _DO
+        return True
+
+    def flags(self) -> LaunchFlags:
+        """Read the fields."""
+        mode = MODES[max(0, self.query_one(RadioSet).pressed_index)]
+        parallel = _number(self.query_one("#parallel", Input).value)
+        return replace(
+            self._flags,
+            parallel=-1 if mode == "auto" else 1 if parallel is None else parallel,
+            kv_unified=mode == "unified",
+            ctx_size=_number(self.query_one("#ctx", Input).value),
+            kv_unified_per_slot=_number(self.query_one("#per_slot", Input).value) or 0,
+        )
+
+    @on(Input.Changed)
+    @on(RadioSet.Changed)
+    def _show(self) -> None:
+        preview = self._preview = self._backend.preview(self.flags())
+        now = self._backend.latest()
+        self.query_one("#error", Static).update(preview.error or "")
+        self.query_one("#preview", Static).update("" if preview.error else preview_text(preview, now))
+        self._show_command(preview)
+
+    def _show_command(self, preview: RetunePreview) -> None:
+        line = self.query_one("#command", Static)
+        line.display = self._mode is not RetuneMode.LIVE and preview.command is not None and not preview.error
+        line.update(preview.command or "")
+
+    def action_mode(self) -> None:
+        """Take the next KV mode."""
+        radios = list(self.query(RadioButton))
+        radios[(self.query_one(RadioSet).pressed_index + 1) % len(radios)].value = True
+
+    def action_copy(self) -> None:
+        """Copy the command line."""
+        if self._preview is None or self._preview.command is None or self._preview.error:
+            self.app.notify("there is no command line to copy", severity="warning", markup=False)
+            return
+        self.app.copy_to_clipboard(self._preview.command)
+        self.app.notify("command line copied", markup=False)
+
+    @on(Input.Submitted)
+    @on(Button.Pressed, "#apply")
+    def action_apply(self) -> None:
+        """Apply the flags, if they can start."""
+        preview = self._backend.preview(self.flags())
+        if preview.error:
+            return
+        if self._mode in _DO:
+            self.dismiss(preview.flags)
+        else:
+            self.action_copy()
+
+
+def known_flags(flags: LaunchFlags, snapshot: Snapshot) -> LaunchFlags:
+    """Complete flags that nobody told us by what the snapshot tells."""
+    facts = snapshot.facts
+    if flags.parallel < 0 and facts.n_slots is not None and not facts.unified:
+        flags = replace(flags, parallel=facts.n_slots)
+    if flags.ctx_size is None and facts.n_ctx is not None:
+        flags = replace(flags, ctx_size=facts.n_ctx)
+    return flags
+
+
+def mode_of(flags: LaunchFlags) -> str:
+    """Name the KV mode the flags ask for."""
+    return "auto" if flags.parallel < 0 else "unified" if flags.kv_unified else "split"
+
+
+def _text(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _number(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None

@@ -1,0 +1,141 @@
+"""One slot: its parameters, its timings, its text so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from textual import work
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from slotview.engine.backend import BackendError
+from slotview.engine.plain import plain
+from slotview.engine.snapshot import SlotDetails, SlotView
+from slotview.widgets.numbers import UNKNOWN, count
+
+from ..feed import Feed
+from ..outcome import outcome
+from .dialog import Dialog
+
+__all__ = ["SlotScreen"]
+
+_EVERY = 1.0
+_TEXT_LIMIT = 20_000
+
+
+class SlotScreen(Dialog[None]):
+    """Asks for the details again each second, once the last answer is there."""
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    SlotScreen Static { height: auto; margin-bottom: 1; }
+    """
+    PARTS: ClassVar[tuple[str, ...]] = ("now", "timings", "params", "texts")
+
+    def __init__(self, feed: Feed, slot: int) -> None:
+        super().__init__()
+        self._feed = feed
+        self._slot = slot
+        self._asking = False
+
+    def title_text(self) -> str:
+        """Return the title."""
+        return f"Slot {self._slot}"
+
+    def inside(self) -> Iterable[Widget]:
+        """Make the parts."""
+        yield Static("asking …", id="now", markup=False)
+        for part in self.PARTS[1:]:
+            yield Static("", id=part, markup=False)
+
+    def on_mount(self) -> None:
+        """Ask now and from time to time."""
+        self.query_one("#now", Static).update(self._now())
+        self.ask()
+        self.set_interval(_EVERY, self.ask)
+
+    def ask(self) -> None:
+        """Ask, unless an answer is still on its way."""
+        if not self._asking:
+            self._asking = True
+            self._fetch()
+
+    @work
+    async def _fetch(self) -> None:
+        try:
+            details = await outcome(lambda: self._feed.backend.details(self._slot))
+        except BackendError as error:
+            self.query_one("#texts", Static).update(plain(str(error)))
+        else:
+            self.show_details(details)
+        finally:
+            self._asking = False
+
+    def _now(self) -> Content:
+        slots = self._feed.look.snapshot.slots or ()
+        slot = next((slot for slot in slots if slot.id == self._slot), None)
+        return Content("this slot is gone") if slot is None else table(_facts(slot))
+
+    def show_details(self, details: SlotDetails) -> None:
+        """Draw an answer."""
+        parts = (self._now(), table(details.timings), table(details.params), _texts(details))
+        with self.app.batch_update():
+            for name, part in zip(self.PARTS, parts, strict=True):
+                widget = self.query_one(f"#{name}", Static)
+                widget.update(part)
+                widget.display = bool(part)
+
+
+def _facts(slot: SlotView) -> Mapping[str, object]:
+    limit = "no limit" if slot.unlimited else slot.n_remain
+    return {
+        "state": slot.state_word or slot.state.value,
+        "task": slot.task,
+        "tokens held": slot.n_tokens,
+        "of n_ctx": slot.n_ctx,
+        "prompt": slot.n_prompt,
+        "processed": slot.n_prompt_processed,
+        "from cache": slot.n_prompt_cached,
+        "generated": slot.n_decoded,
+        "remaining": limit,
+        "truncated": slot.truncated,
+    }
+
+
+def table(values: Mapping[str, object], width: int = 74) -> Content:
+    """Lay names and values out in two columns; what is not known is a dash."""
+    cells = [_cell(name, value, width // 2) for name, value in values.items()]
+    rows = [Content("").join(cells[index : index + 2]) for index in range(0, len(cells), 2)]
+    return Content("\n").join(rows)
+
+
+def _cell(name: str, value: object, width: int) -> Content:
+    label, text = plain(name, 22), _value(value)
+    room = width - 23
+    shown = Content.assemble((f"{label:<22} ", "$foreground 60%"), text)
+    return shown if len(text) > room else shown.pad_right(room - len(text))
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return count(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return plain(str(value), 60)
+
+
+def _texts(details: SlotDetails) -> Content:
+    parts: list[Content] = []
+    for label, text in (("prompt", details.prompt), ("answer so far", details.generated)):
+        if text is not None:
+            shown = plain(text, _TEXT_LIMIT, keep_newlines=True)
+            parts.append(Content.assemble((label, "bold"), "\n", shown or "(empty)"))
+    if details.note:
+        parts.append(Content.styled(plain(details.note), "$foreground 60%"))
+    return Content("\n\n").join(parts)
