@@ -41,6 +41,9 @@ class SlotState(StrEnum):
     BUSY = "busy"  # busy, but the server does not tell with what
 
 
+_BUSY = (SlotState.PROMPT, SlotState.GENERATING, SlotState.BUSY)
+
+
 @dataclass(frozen=True, slots=True)
 class SlotView:
     """One slot. Counts are tokens.
@@ -70,7 +73,7 @@ class SlotView:
     @property
     def is_busy(self) -> bool:
         """Whether a task holds the slot."""
-        return self.state in (SlotState.PROMPT, SlotState.GENERATING, SlotState.BUSY)
+        return self.state in _BUSY
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ..context import pad256
 from ..snapshot import HealthState, SlotState, SlotView
 from .continuity import answered_at
@@ -56,10 +58,10 @@ def unlimited(scene: Scene) -> Finding | None:
 
 def shifting(scene: Scene) -> Finding | None:
     """A slot discards its oldest tokens again and again to go on (spec §6.2, C46)."""
+    told = Counter((shift.slot, shift.task) for shift in scene.memory.shifts)
     for slot in scene.busy:
         track = scene.tracks.get(slot.id)
-        told = sum(shift.slot == slot.id and shift.task == slot.task for shift in scene.memory.shifts)
-        times = max(told, track.n_drops if track else 0)
+        times = max(told[slot.id, -1 if slot.task is None else slot.task], track.n_drops if track else 0)
         if times >= 2:
             return Finding(
                 "context-shift",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..snapshot import SlotView, Snapshot, WaitingRequest
 from .memory import Memory
@@ -13,9 +13,9 @@ from .track import TaskTrack
 __all__ = ["Rule", "Scene"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scene:
-    """The present moment and what was noted before it; rules only read it."""
+    """The present moment and what was noted before it; rules only read it. ``busy`` slots have a task."""
 
     snapshot: Snapshot
     rates: Mapping[int, SlotRate]
@@ -23,21 +23,17 @@ class Scene:
     memory: Memory
     history: Sequence[Point] = ()
     n_tasks: int = 0  # seen since the watching began
+    busy: list[SlotView] = field(init=False)
+    idle: list[SlotView] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.busy = [slot for slot in self.slots if slot.is_busy]
+        self.idle = [slot for slot in self.slots if not slot.is_busy]
 
     @property
     def slots(self) -> tuple[SlotView, ...]:
         """All slots told."""
         return self.snapshot.slots or ()
-
-    @property
-    def busy(self) -> list[SlotView]:
-        """Slots with a task."""
-        return [slot for slot in self.slots if slot.is_busy]
-
-    @property
-    def idle(self) -> list[SlotView]:
-        """Slots without a task."""
-        return [slot for slot in self.slots if not slot.is_busy]
 
     @property
     def waiting(self) -> int:
