@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
@@ -149,7 +150,7 @@ class RetunePreview:
 
 @dataclass(frozen=True, slots=True)
 class RetuneReport:
-    """What a retune did: requests queued again, tokens to be processed again, requests ended since they no longer fit."""
+    """What a retune did: requests queued again, tokens processed again, requests ended that no longer fit."""
 
     summary: str
     n_requeued: int = 0
@@ -198,7 +199,7 @@ class Backend(Protocol):
     def events(self, after: int) -> EventBatch:
         """Return what happened after a cursor."""
 
-    def submit(self, request: FireRequest) -> list[Ticket]:
+    def submit(self, request: FireRequest) -> Sequence[Ticket]:
         """Fire ``request.count`` requests; raises `BackendError` where it cannot."""
 
     def details(self, slot: int) -> Future[SlotDetails]:
@@ -224,4 +225,3 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Stop all threads; open requests end as cancelled. Idempotent, returns within two seconds."""
-

@@ -190,7 +190,9 @@ def _refuse(flags: LaunchFlags) -> None:
     if flags.batch == 0 and flags.ubatch == 0:
         raise ContextError("-b 0 -ub 0: n_batch and n_ubatch cannot both be zero")
     if flags.batch < max(2, n_slots):
-        raise ContextError(f"-b {flags.batch}: the batch must hold one token of each slot; use at least {max(2, n_slots)}")
+        raise ContextError(
+            f"-b {flags.batch}: the batch must hold one token of each slot; use at least {max(2, n_slots)}"
+        )
     if flags.ubatch < 0:
         raise ContextError(f"-ub {flags.ubatch}: use 0 (same as -b) or a number of tokens")
 
@@ -223,9 +225,7 @@ def _raw_size(
     return full, lines
 
 
-def _fit(
-    flags: LaunchFlags, model: ModelFacts, memory: int, n_stream: int, full: int, lines: list[ContextLine]
-) -> int:
+def _fit(flags: LaunchFlags, model: ModelFacts, memory: int, n_stream: int, full: int, lines: list[ContextLine]) -> int:
     """Shrink an unset context until it fits the memory (spec §2.2)."""
 
     def used(tokens: int) -> int:
@@ -348,4 +348,4 @@ def _notes(plan: ContextPlan, model: ModelFacts, asked: int) -> Iterator[str]:
         yield f"-np automatic: {plan.n_slots} slots share one pool of {plan.n_cells} cells; nothing reserves a share"
     wasted = plan.n_ctx_seq - plan.slot_n_ctx
     if wasted > 0 and not plan.unified:
-        yield f"each slot's stream has {plan.n_ctx_seq} cells but the slot may use {plan.slot_n_ctx}: {wasted} stay empty"
+        yield f"each stream has {plan.n_ctx_seq} cells but its slot may use {plan.slot_n_ctx}: {wasted} stay empty"

@@ -62,7 +62,10 @@ class TaskStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class TaskEnded(Event):
-    """A task left its slot. ``reason``: eos, limit, word, none, error, cancel, or "unseen" (ended between two polls)."""
+    """A task left its slot.
+
+    ``reason``: eos, limit, word, none, error, cancel, or "unseen" (it ended between two polls).
+    """
 
     slot: int
     task: int

@@ -40,14 +40,44 @@ class Flag:
     warning: str = ""
 
 
-ON_OFF = {"on": True, "off": False, "enabled": True, "disabled": False, "true": True, "false": False, "1": True, "0": False}
+ON_OFF = {
+    "on": True,
+    "off": False,
+    "enabled": True,
+    "disabled": False,
+    "true": True,
+    "false": False,
+    "1": True,
+    "0": False,
+}
 KV_CHOICES = {name: name for name in KV_TYPES}
-FLASH = {"on": "on", "off": "off", "auto": "auto", "enabled": "on", "disabled": "off", "1": "on", "0": "off", "-1": "auto"}
+FLASH = {
+    "on": "on",
+    "off": "off",
+    "auto": "auto",
+    "enabled": "on",
+    "disabled": "off",
+    "1": "on",
+    "0": "off",
+    "-1": "auto",
+}
 
 SLOTS = (
     Flag("model", ("-m", "--model"), Kind.TEXT, "LLAMA_ARG_MODEL", "model file (GGUF); default: the bundled one"),
-    Flag("launch.ctx_size", ("-c", "--ctx-size"), Kind.INT, "LLAMA_ARG_CTX_SIZE", "context of all slots together, in tokens"),
-    Flag("launch.parallel", ("-np", "--parallel"), Kind.INT, "LLAMA_ARG_N_PARALLEL", "slots; -1 = automatic: 4 in one pool"),
+    Flag(
+        "launch.ctx_size",
+        ("-c", "--ctx-size"),
+        Kind.INT,
+        "LLAMA_ARG_CTX_SIZE",
+        "context of all slots together, in tokens",
+    ),
+    Flag(
+        "launch.parallel",
+        ("-np", "--parallel"),
+        Kind.INT,
+        "LLAMA_ARG_N_PARALLEL",
+        "slots; -1 = automatic: 4 in one pool",
+    ),
     Flag(
         "launch.kv_unified",
         ("-kvu", "--kv-unified"),
@@ -65,10 +95,25 @@ SLOTS = (
     ),
     Flag("launch.batch", ("-b", "--batch-size"), Kind.INT, "LLAMA_ARG_BATCH", "most tokens of one decode call"),
     Flag("launch.ubatch", ("-ub", "--ubatch-size"), Kind.INT, "LLAMA_ARG_UBATCH", "most tokens computed at once"),
-    Flag("launch.fit", ("-fit", "--fit"), Kind.CHOICE, "LLAMA_ARG_FIT", "let an unset -c follow model and memory", choices=ON_OFF),
-    Flag("launch.fit_ctx", ("-fitc", "--fit-ctx"), Kind.INT, "LLAMA_ARG_FIT_CTX", "smallest context --fit goes down to"),
+    Flag(
+        "launch.fit",
+        ("-fit", "--fit"),
+        Kind.CHOICE,
+        "LLAMA_ARG_FIT",
+        "let an unset -c follow model and memory",
+        choices=ON_OFF,
+    ),
+    Flag(
+        "launch.fit_ctx", ("-fitc", "--fit-ctx"), Kind.INT, "LLAMA_ARG_FIT_CTX", "smallest context --fit goes down to"
+    ),
     Flag("launch.fit_target", ("-fitt", "--fit-target"), Kind.INT, "LLAMA_ARG_FIT_TARGET", "MiB to leave free"),
-    Flag("launch.type_k", ("-ctk", "--cache-type-k"), Kind.TEXT, "LLAMA_ARG_CACHE_TYPE_K", f"type of K: {', '.join(KV_TYPES)}"),
+    Flag(
+        "launch.type_k",
+        ("-ctk", "--cache-type-k"),
+        Kind.TEXT,
+        "LLAMA_ARG_CACHE_TYPE_K",
+        f"type of K: {', '.join(KV_TYPES)}",
+    ),
     Flag("launch.type_v", ("-ctv", "--cache-type-v"), Kind.TEXT, "LLAMA_ARG_CACHE_TYPE_V", "type of V: the same"),
     Flag(
         "launch.flash_attn",
@@ -94,7 +139,13 @@ SLOTS = (
         "discard old tokens when a slot is full",
         ("--no-context-shift",),
     ),
-    Flag("n_predict", ("-n", "--predict", "--n-predict"), Kind.INT, "LLAMA_ARG_N_PREDICT", "most tokens of an answer; -1 = no limit"),
+    Flag(
+        "n_predict",
+        ("-n", "--predict", "--n-predict"),
+        Kind.INT,
+        "LLAMA_ARG_N_PREDICT",
+        "most tokens of an answer; -1 = no limit",
+    ),
     Flag("n_keep", ("--keep",), Kind.INT, "", "tokens kept by a context shift; -1 = the prompt"),
     Flag("reverse_prompt", ("-r", "--reverse-prompt"), Kind.WORDS, "", "stop string of requests that give none"),
 )
@@ -115,8 +166,20 @@ REUSE = (
         "reuse a slot's tokens",
         ("--no-cache-prompt",),
     ),
-    Flag("cache_reuse", ("--cache-reuse",), Kind.INT, "LLAMA_ARG_CACHE_REUSE", "smallest chunk reused by shifting; 0 = off"),
-    Flag("cache_ram", ("-cram", "--cache-ram"), Kind.INT, "LLAMA_ARG_CACHE_RAM", "MiB for old prompts; -1 = no limit, 0 = off"),
+    Flag(
+        "cache_reuse",
+        ("--cache-reuse",),
+        Kind.INT,
+        "LLAMA_ARG_CACHE_REUSE",
+        "smallest chunk reused by shifting; 0 = off",
+    ),
+    Flag(
+        "cache_ram",
+        ("-cram", "--cache-ram"),
+        Kind.INT,
+        "LLAMA_ARG_CACHE_RAM",
+        "MiB for old prompts; -1 = no limit, 0 = off",
+    ),
     Flag(
         "cache_idle_slots",
         ("--cache-idle-slots",),
@@ -187,9 +250,20 @@ SAMPLING = (
 )
 
 OWN = (
-    Flag("batching", ("--batching",), Kind.CHOICE, "", "continuous, or static: the old way", choices={"continuous": "continuous", "static": "static"}),
-    Flag("pace", ("--pace",), Kind.TEXT, "SLOTVIEW_PACE", "device profile that times the steps; off = as fast as it goes"),
-    Flag("threads", ("-t", "--threads"), Kind.INT, "LLAMA_ARG_THREADS", "threads of the matrix products; -1 = all cores"),
+    Flag(
+        "batching",
+        ("--batching",),
+        Kind.CHOICE,
+        "",
+        "continuous, or static: the old way",
+        choices={"continuous": "continuous", "static": "static"},
+    ),
+    Flag(
+        "pace", ("--pace",), Kind.TEXT, "SLOTVIEW_PACE", "device profile that times the steps; off = as fast as it goes"
+    ),
+    Flag(
+        "threads", ("-t", "--threads"), Kind.INT, "LLAMA_ARG_THREADS", "threads of the matrix products; -1 = all cores"
+    ),
 )
 
 
@@ -215,7 +289,9 @@ HARMLESS = (
     _ignored("--poll"),
     _ignored("--log-colors"),
     _ignored("--reasoning-format"),
-    Flag("ignored.dt", ("-dt", "--defrag-thold"), Kind.TEXT, warning="deprecated: there is no defragmentation any more"),
+    Flag(
+        "ignored.dt", ("-dt", "--defrag-thold"), Kind.TEXT, warning="deprecated: there is no defragmentation any more"
+    ),
 )
 
 FLAGS: tuple[Flag, ...] = (*SLOTS, *REUSE, *HTTP, *LOG, *SAMPLING, *OWN, *HARMLESS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -172,7 +173,9 @@ def _convert(flag: Flag, text: str) -> object:
             return _number(flag, text, float)
         case Kind.CHOICE:
             if text not in flag.choices:
-                raise FlagError(flag.complaint.format(text) or f"unknown value '{text}', one of {', '.join(flag.choices)}")
+                raise FlagError(
+                    flag.complaint.format(text) or f"unknown value '{text}', one of {', '.join(flag.choices)}"
+                )
             return flag.choices[text]
         case Kind.LIST:
             return tuple(part for part in text.split(",") if part)
@@ -187,7 +190,11 @@ def _number(flag: Flag, text: str, kind: type[int] | type[float]) -> int | float
         value = kind(text)
     except ValueError:
         raise FlagError(f"'{text}' is not a number") from None
-    if value != value or (flag.low is not None and value < flag.low) or (flag.high is not None and value > flag.high):
+    if (
+        math.isnan(value)
+        or (flag.low is not None and value < flag.low)
+        or (flag.high is not None and value > flag.high)
+    ):
         bounds = f"at least {flag.low}" if flag.high is None else f"between {flag.low} and {flag.high}"
         raise FlagError(flag.complaint or f"{text} must be {bounds}")
     return value

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .host import EngineHost
     from .model.interface import Model
     from .slots.core import Core
-    from .slots.task import Result
+    from .slots.task import Result, TaskParams
 
 __all__ = ["LocalBackend"]
 
@@ -49,7 +49,9 @@ class LocalBackend:
         self._facts: ModelFacts | None = None
         self._model: Model | None = None
         self._error: str | None = None
-        self._last = Snapshot(facts=ServerFacts(source="embedded"), health=Health(HealthState.LOADING, "loading the model"))
+        self._last = Snapshot(
+            facts=ServerFacts(source="embedded"), health=Health(HealthState.LOADING, "loading the model")
+        )
         self._numbers = count(1)
         self._worker = ThreadPoolExecutor(1, "slotview-worker")
         self._ready: Future[EngineHost] = Future()
@@ -155,7 +157,7 @@ class LocalBackend:
         if not ticket.queued(task):
             host.cancel([task])
 
-    def _params(self, request: FireRequest) -> object:
+    def _params(self, request: FireRequest) -> TaskParams:
         from .slots.task import TaskParams
 
         sampling = self._flags.sampling
@@ -199,7 +201,9 @@ class LocalBackend:
         if running:
             notes.append(f"{running} running requests are queued again; about {again} tokens are processed again")
         if cached:
-            notes.append(f"{cached} tokens kept in idle slots are lost; their prompts are processed again when repeated")
+            notes.append(
+                f"{cached} tokens kept in idle slots are lost; their prompts are processed again when repeated"
+            )
         return RetunePreview(
             flags=flags,
             n_slots=plan.n_slots,

@@ -97,9 +97,7 @@ class LocalTicket:
             state = RequestState.PROMPT if view.n_decoded is None else RequestState.GENERATING
             if view.n_prompt is not None:  # started again after the engine was rebuilt
                 n_prompt, n_cached = view.n_prompt, view.n_cached or 0
-            self._view = replace(
-                view, state=state, slot=slot, queue_wait=waited, n_prompt=n_prompt, n_cached=n_cached
-            )
+            self._view = replace(view, state=state, slot=slot, queue_wait=waited, n_prompt=n_prompt, n_cached=n_cached)
 
     def _generated(self, result: Partial) -> None:
         now = microseconds() / 1e6

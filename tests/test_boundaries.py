@@ -48,3 +48,13 @@ def test_nothing_points_back_up(room: str) -> None:
             if isinstance(node, ast.ImportFrom):
                 source = node.module or ""
                 assert not any(source.startswith(banned) for banned in MAY_NOT_KNOW[room]), f"{path}: {source}"
+
+
+def test_the_three_rooms_are_imported_by_their_installed_names() -> None:
+    for room in ("engine", "tui", "widgets", "tests"):
+        for path in (ROOT / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.level == 0:
+                    names.append(node.module or "")
+                assert not any(name.split(".")[0] in ("engine", "tui", "widgets") for name in names), path

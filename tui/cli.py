@@ -40,7 +40,9 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
+    ] = False,
 ) -> None:
     """Options before a command."""
 
@@ -48,7 +50,9 @@ def root(
 @app.command(context_settings=ENGINE, hidden=True, epilog=engine_help())
 def dashboard(
     context: typer.Context,
-    listen: Annotated[str | None, typer.Option("--listen", help="[HOST:]PORT of an HTTP face beside the screen")] = None,
+    listen: Annotated[
+        str | None, typer.Option("--listen", help="[HOST:]PORT of an HTTP face beside the screen")
+    ] = None,
     refresh: Every = None,
     theme: Theme = None,
 ) -> None:
@@ -68,16 +72,21 @@ def demo(context: typer.Context, theme: Theme = None) -> None:
 
 @app.command()
 def attach(
-    urls: Annotated[list[str] | None, typer.Argument(metavar="URL|NAME…", help="servers, or names from the config file")] = None,
+    urls: Annotated[
+        list[str] | None, typer.Argument(metavar="URL|NAME…", help="servers, or names from the config file")
+    ] = None,
     model: Annotated[str | None, typer.Option("--model", help="which model of a router or llama-swap")] = None,
     api_key: Annotated[
-        str | None, typer.Option("--api-key", envvar="LLAMA_API_KEY", show_envvar=True, help="key of the server; never shown")
+        str | None,
+        typer.Option("--api-key", envvar="LLAMA_API_KEY", show_envvar=True, help="key of the server; never shown"),
     ] = None,
     interval: Annotated[float | None, typer.Option("--interval", help="seconds between looks (default 1)")] = None,
     metrics_every: Annotated[
         float | None, typer.Option("--metrics-every", help="seconds between reads of /metrics; 0 = never")
     ] = None,
-    backoff: Annotated[bool, typer.Option("--backoff/--no-backoff", help="look less often while nothing happens")] = True,
+    backoff: Annotated[
+        bool, typer.Option("--backoff/--no-backoff", help="look less often while nothing happens")
+    ] = True,
     gguf: Annotated[str | None, typer.Option("--gguf", help="the server's model file, for sizes in bytes")] = None,
     once: Annotated[bool, typer.Option("--once", help="look once, print, and end")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="with --once: print JSON")] = False,
@@ -106,7 +115,8 @@ def serve(context: typer.Context) -> None:
 def run(
     context: typer.Context,
     server_bin: Annotated[
-        str | None, typer.Option("--server-bin", envvar="LLAMA_SERVER_BIN", show_envvar=True, help="the llama-server binary")
+        str | None,
+        typer.Option("--server-bin", envvar="LLAMA_SERVER_BIN", show_envvar=True, help="the llama-server binary"),
     ] = None,
     refresh: Every = None,
     theme: Theme = None,

@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from slotview.engine.backend import Backend
     from slotview.engine.flags import EngineFlags
+    from slotview.engine.host import EngineHost
     from slotview.engine.settings import Settings
 
 __all__ = [
@@ -107,7 +108,7 @@ def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float 
     flags = read_flags(words)
     if not flags.pace:
         flags = replace(flags, pace=(saved.pace if saved and saved.pace else DEFAULT_PACE))
-    face: Callable[[object], None] | None = None
+    face: Callable[[EngineHost], None] | None = None
     if listen:
         from slotview.engine.serve.beside import listen_beside
 
@@ -148,9 +149,7 @@ def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float
             backend.close()
 
 
-def _remote_backends(
-    names: Sequence[str], options: AttachOptions, saved: Settings | None
-) -> list[tuple[str, Backend]]:
+def _remote_backends(names: Sequence[str], options: AttachOptions, saved: Settings | None) -> list[tuple[str, Backend]]:
     """Make a backend for each URL or configured name; without any, for all configured servers."""
     import os
 

@@ -71,11 +71,11 @@ class ByteBpeTokenizer:
         vocab = {text.decode("utf-8", "replace"): token for token, text in enumerate(self._vocab.texts)}
         merges = [tuple(merge.decode("utf-8", "replace").split(" ", 1)) for merge in self._merges]
         known = [pair for pair in merges if len(pair) == 2 and pair[0] + pair[1] in vocab]
-        model = BPE(vocab, known, ignore_merges=self._pre in PLAIN_WORDS)  # type: ignore[arg-type]
+        model = BPE(vocab, known, ignore_merges=self._pre in PLAIN_WORDS)
         merger = Merger(model)
         splits = [pre_tokenizers.Split(Regex(rule), "isolated") for rule in split_rules(self._pre)]
         to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        merger.pre_tokenizer = pre_tokenizers.Sequence([*splits, to_bytes])  # type: ignore[assignment]
+        merger.pre_tokenizer = pre_tokenizers.Sequence([*splits, to_bytes])
         return merger
 
     def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> TokenIds:

@@ -22,11 +22,15 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "default": DEFAULT,
     "falcon": (r"[\p{P}\$\+<=>\^~\|`]+", GPT2, THREE_DIGITS),
     **dict.fromkeys(("gpt-2", "phi-2", "mpt", "olmo", "jais", "gigachat", "roberta-bpe", "trillion"), (GPT2,)),
-    **dict.fromkeys(("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"), (DIGITS, GPT2)),
+    **dict.fromkeys(
+        ("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"), (DIGITS, GPT2)
+    ),
     **dict.fromkeys(("llama3", "llama-v3", "llama-bpe", "falcon3", "dbrx", "smaug-bpe", "pixtral"), (LLAMA3,)),
     **dict.fromkeys(("qwen2", "stablelm2", "deepseek-r1-qwen", "megrez", "hunyuan"), (QWEN2,)),
 }
-PLAIN_WORDS = frozenset(("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral"))  # a whole word that is a token stays one
+PLAIN_WORDS = frozenset(
+    ("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral")
+)  # a whole word that is a token stays one
 
 
 def split_rules(pre: str) -> tuple[str, ...]:

@@ -92,7 +92,11 @@ class SpmTokenizer:
             offer(place, place + 1)
         while heap:
             _, left, right, joined = heapq.heappop(heap)
-            if symbols[left] is None or symbols[right] is None or (symbols[left] or "") + (symbols[right] or "") != joined:
+            if (
+                symbols[left] is None
+                or symbols[right] is None
+                or (symbols[left] or "") + (symbols[right] or "") != joined
+            ):
                 continue
             symbols[left], symbols[right] = joined, None
             following[left] = following[right]

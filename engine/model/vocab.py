@@ -14,8 +14,8 @@ from .gguf import ModelFile, ModelFileError
 __all__ = ["TokenKind", "Vocab", "read_vocab", "split_special"]
 
 EOG_NAMES = frozenset(
-    b"<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> <|calls|> <end_of_turn> <|endoftext|> <|eom_id|> <EOT>"
-    b" _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance>".split()
+    b"<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> <|calls|> <end_of_turn> <|endoftext|> <|eom_id|>"
+    b" <EOT> _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance>".split()
 )
 FIM_ENDS = frozenset(
     b"<|fim_repo|> <|repo_name|> <fim-repo> <REPO> <reponame> <|file_sep|> <|fim_pad|> <fim-pad> <fim_pad>"
@@ -59,7 +59,9 @@ class Vocab:
     def eog(self) -> frozenset[int]:
         """All end-of-generation tokens: those the file names, and those known by their spelling."""
         marked = (TokenKind.CONTROL, TokenKind.USER_DEFINED)
-        known = {t for name in EOG_NAMES | FIM_ENDS if (t := self.ids.get(name)) is not None and self.kinds[t] in marked}
+        known = {
+            t for name in EOG_NAMES | FIM_ENDS if (t := self.ids.get(name)) is not None and self.kinds[t] in marked
+        }
         return self.ends | known
 
     @cached_property
@@ -111,7 +113,7 @@ def read_vocab(file: ModelFile) -> Vocab:
 
 
 def split_special(vocab: Vocab, text: str, *, parse_special: bool) -> Iterator[str | int]:
-    """Cut a text at special tokens: pieces of text and token ids in turn. The longest spelling goes first everywhere."""
+    """Cut a text at special tokens: pieces of text and token ids in turn. The longest spelling goes first."""
     if not vocab.any_special.search(text):
         if text:
             yield text

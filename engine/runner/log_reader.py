@@ -1,4 +1,4 @@
-"""What a llama-server's log tells that HTTP does not (spec §9): the pool's mode, slot choices, shifts, purges, timings."""
+"""What a llama-server's log tells that HTTP does not (spec §9): the pool's mode, slot choices, shifts, purges."""
 
 from __future__ import annotations
 

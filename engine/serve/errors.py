@@ -18,9 +18,7 @@ KINDS = {
 class ApiError(Exception):
     """A refusal with its status, type and message; ``extra`` keys follow inside the error object."""
 
-    def __init__(
-        self, message: str, kind: str = "invalid_request_error", extra: dict[str, int] | None = None
-    ) -> None:
+    def __init__(self, message: str, kind: str = "invalid_request_error", extra: dict[str, int] | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.kind = kind
@@ -40,4 +38,6 @@ def outer_error(message: str, kind: str) -> dict[str, object]:
 
 def not_supported(what: str) -> ApiError:
     """A feature that is no part of a slot engine."""
-    return ApiError(f"This server does not support {what}: it is a slot engine for text completions", "not_supported_error")
+    return ApiError(
+        f"This server does not support {what}: it is a slot engine for text completions", "not_supported_error"
+    )

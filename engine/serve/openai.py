@@ -64,7 +64,7 @@ class TextShape(Shape):
 
     def whole(self, results: Sequence[Final]) -> Json:
         """The answer: choices of all outputs, the rest of the first one."""
-        choices = [
+        choices: list[Json] = [
             {
                 "text": result.text,
                 "index": result.index,
@@ -81,7 +81,7 @@ class TextShape(Shape):
 
     def partial(self, result: Partial, *, timings: bool) -> list[Json]:
         """One streamed token."""
-        choice = {
+        choice: Json = {
             "text": result.text,
             "index": result.index,
             "logprobs": self._logprobs(result),
@@ -102,15 +102,14 @@ class TextShape(Shape):
 
     def last(self, result: Final) -> list[Json]:
         """The last chunk: the reason, usage and timings."""
-        choice = {
+        choice: Json = {
             "text": result.tail,
             "index": result.index,
             "logprobs": None,
             "finish_reason": _reason(result.stop_type),
         }
         return [
-            self._object([choice])
-            | {"usage": _usage(result), "id": self.id, "timings": timings_json(result.timings)}
+            self._object([choice]) | {"usage": _usage(result), "id": self.id, "timings": timings_json(result.timings)}
         ]
 
     def _object(self, choices: list[Json]) -> Json:

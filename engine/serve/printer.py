@@ -23,7 +23,7 @@ class LogPrinter:
         self._flags = flags
         self._started = started_us
         self._lock = Lock()
-        self._file = Path(flags.log_file).open("a", encoding="utf-8") if flags.log_file else None
+        self._file = Path(flags.log_file).open("a", encoding="utf-8") if flags.log_file else None  # noqa: SIM115
         self._stream = stream
 
     def line(self, level: str, text: str, now_us: int | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 
 from ..host import EngineHost
 from ..model.interface import TokenIds
@@ -32,10 +33,8 @@ class RunningRequest:
 
     def _sink(self, results: Sequence[Result]) -> None:
         """Called by the engine's thread."""
-        try:
+        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
             self._loop.call_soon_threadsafe(self._arrived.put_nowait, results)
-        except RuntimeError:  # the loop is closed: nobody listens any more
-            pass
 
     @property
     def is_over(self) -> bool:

@@ -28,7 +28,9 @@ def test_an_option_beats_the_environment_and_says_so() -> None:
     assert parse("", LLAMA_ARG_CTX_SIZE="4096").launch.ctx_size == 4096
 
 
-@pytest.mark.parametrize(("word", "value"), [("on", True), ("1", True), ("enabled", True), ("false", False), ("off", False)])
+@pytest.mark.parametrize(
+    ("word", "value"), [("on", True), ("1", True), ("enabled", True), ("false", False), ("off", False)]
+)
 def test_boolean_words_of_the_environment(word: str, value: bool) -> None:
     assert parse("", LLAMA_ARG_KV_UNIFIED=word).launch.kv_unified is value
 

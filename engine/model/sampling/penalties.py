@@ -6,14 +6,26 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..interface import Tokenizer
 from ..sampling_params import SamplingParams
 
 __all__ = ["apply_dry", "apply_penalties", "breaker_tokens", "has_dry", "has_penalties"]
+
+
+class Spelling(Protocol):
+    """The part of a tokenizer that is needed here; hashed by identity."""
+
+    @property
+    def n_vocab(self) -> int: ...
+
+    def piece(self, token: int) -> bytes: ...
+
+    def __hash__(self) -> int: ...
+
 
 Floats = NDArray[np.float32]
 LOG_FLOAT_MAX = 88.7228391
@@ -78,7 +90,7 @@ def _repetitions(recent: list[int], limit: int) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=16)
-def breaker_tokens(tokenizer: Tokenizer, breakers: tuple[str, ...]) -> frozenset[int]:
+def breaker_tokens(tokenizer: Spelling, breakers: tuple[str, ...]) -> frozenset[int]:
     """Tokens whose text holds one of the sequence breakers."""
     wanted = [breaker.encode() for breaker in breakers if breaker]
     pieces = ((token, tokenizer.piece(token)) for token in range(tokenizer.n_vocab))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..interface import FloatRows
 from .sampler import Sampler
@@ -57,12 +58,12 @@ def _plain(logits: FloatRows, samplers: Sequence[Sampler], rows: list[int]) -> l
     draws = np.array([samplers[row].random.random() for row in rows]) * reached[:, -1]
     places = np.minimum((reached <= draws[:, None]).sum(axis=1), keep.sum(axis=1) - 1)
     picked: list[int] = ids[np.arange(len(rows)), places].tolist()
-    for place, row in enumerate(rows):
+    for row in rows:
         samplers[row].left = None
     return picked
 
 
-def _best(values: FloatRows, top_k: int, min_keep: int) -> tuple[np.ndarray, FloatRows]:  # type: ignore[type-arg]
+def _best(values: FloatRows, top_k: int, min_keep: int) -> tuple[NDArray[np.intp], FloatRows]:
     """The k best of each row, best first, ties in id order: ids and logits, [R, k]."""
     k = max(top_k, min_keep) if top_k > 0 else values.shape[1]
     if k < values.shape[1]:
@@ -75,13 +76,12 @@ def _best(values: FloatRows, top_k: int, min_keep: int) -> tuple[np.ndarray, Flo
     return order, np.take_along_axis(values, order, axis=1)
 
 
-def _within_top_p(values: FloatRows, top_p: float, min_keep: int) -> np.ndarray:  # type: ignore[type-arg]
+def _within_top_p(values: FloatRows, top_p: float, min_keep: int) -> NDArray[np.bool_]:
     """Which of the sorted tokens make up the first ``top_p`` of the probability."""
     chances = np.exp(values - values[:, :1])
     chances /= chances.sum(axis=1, keepdims=True)
     before = np.zeros_like(chances)
     np.cumsum(chances[:, :-1], axis=1, out=before[:, 1:])
-    inside = before < top_p
+    inside: NDArray[np.bool_] = before < top_p
     inside[:, : max(1, min_keep)] = True
     return inside
-

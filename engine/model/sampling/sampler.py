@@ -13,7 +13,7 @@ import numpy as np
 
 from ..interface import FloatRows, Tokenizer
 from ..sampling_params import DEFAULT_SAMPLERS, RANDOM_SEED, SamplingParams
-from .candidates import Candidates, Floats
+from .candidates import Candidates, Floats, Ids
 from .errors import SamplerError
 from .mirostat import Mirostat
 from .penalties import apply_dry, apply_penalties, breaker_tokens, has_dry, has_penalties
@@ -139,7 +139,7 @@ class Sampler:
             left.logits, left.is_sorted = target[left.ids], False
 
 
-def _bias(params: SamplingParams, tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _bias(params: SamplingParams, tokenizer: Tokenizer) -> tuple[Ids, Floats]:
     """Token ids and what is added to their logits; ``ignore_eos`` forbids every end-of-generation token."""
     pairs = [pair for pair in params.logit_bias if 0 <= pair[0] < tokenizer.n_vocab]
     if params.ignore_eos:

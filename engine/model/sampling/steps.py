@@ -106,7 +106,7 @@ def _dynamic(left: Candidates, params: SamplingParams) -> float:
     chances = left.probabilities()
     chances = chances[chances > 0]
     entropy = float(-(chances * np.log(chances)).sum()) / math.log(len(left))
-    return low + (high - low) * entropy**params.dynatemp_exponent
+    return float(low + (high - low) * entropy**params.dynatemp_exponent)
 
 
 STEPS: dict[str, Step] = {

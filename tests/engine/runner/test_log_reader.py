@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Reading a real server's log."""
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def test_the_librarys_chatter_is_not_shown_but_what_a_crash_says_is() -> None:
     assert any("std::bad_alloc" in text for text in shown)
 
 
-@pytest.mark.parametrize(("name", "unified"), [("log_split.txt", False), ("log_unified.txt", True), ("log_poolfull.txt", True)])
+@pytest.mark.parametrize(
+    ("name", "unified"), [("log_split.txt", False), ("log_unified.txt", True), ("log_poolfull.txt", True)]
+)
 def test_recorded_logs(name: str, unified: bool) -> None:
     path = RECORDINGS / name
     if not path.exists():

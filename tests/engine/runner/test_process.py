@@ -62,7 +62,9 @@ def test_stopping_ends_the_child(binary: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux's pidfd to watch a stranger's child")
 def test_no_orphan_is_left_when_the_owner_is_killed(binary: str) -> None:
-    owner = subprocess.Popen([sys.executable, "-c", OWNER, binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert owner.stdout
     assert owner.stdin
     pid = int(owner.stdout.readline().split()[1])
