@@ -1,1 +1,1 @@
-"""A server elsewhere."""
+"""A llama-server elsewhere: polite polling, one tolerant reader, and the backend over them."""

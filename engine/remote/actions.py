@@ -1,0 +1,47 @@
+"""Save, restore and erase of a slot on a server elsewhere."""
+
+from __future__ import annotations
+
+from ..backend import BackendError, SlotAction, SlotActionResult
+from .address import Address, Secret
+from .body import NotJsonError, parse_json
+from .read_errors import read_refusal
+from .values import as_count, as_map
+from .wire import fault_of, open_client
+
+__all__ = ["act"]
+
+_COUNTS = {SlotAction.SAVE: "n_saved", SlotAction.RESTORE: "n_restored", SlotAction.ERASE: "n_erased"}
+_DONE = {SlotAction.SAVE: "saved", SlotAction.RESTORE: "restored", SlotAction.ERASE: "erased"}
+
+
+def act(
+    address: Address, authorization: Secret | None, path: str, action: SlotAction, slot: int, body: dict[str, str]
+) -> SlotActionResult:
+    """Do it and wait for the answer, which a busy slot delays until it is idle. Raises `BackendError`.
+
+    ``path`` is that of /slots; a router wants the model in the body.
+    """
+    import httpx
+
+    try:
+        with open_client(address, authorization, keep=0) as client:
+            timeout = httpx.Timeout(None, connect=5.0)
+            response = client.post(f"{path}/{slot}", params={"action": action.value}, json=body, timeout=timeout)
+    except (httpx.HTTPError, OSError) as error:
+        raise BackendError(f"{action} of slot {slot} failed: {fault_of(error)[1]}") from None
+    if response.status_code >= 300:
+        refusal = read_refusal(response.status_code, response.content)
+        raise BackendError(f"{action} of slot {slot} refused: {refusal.message}")
+    return _result(action, slot, response.content)
+
+
+def _result(action: SlotAction, slot: int, body: bytes) -> SlotActionResult:
+    try:
+        fields = as_map(parse_json(body))
+    except NotJsonError as error:
+        raise BackendError(f"{action} of slot {slot}: the answer is {error}") from None
+    count = as_count(fields.get(_COUNTS[action]))
+    if count is None:
+        raise BackendError(f"{action} of slot {slot}: the answer does not tell how many tokens")
+    return SlotActionResult(action, slot, count, f"slot {slot}: {count} tokens {_DONE[action]}")

@@ -1,0 +1,143 @@
+"""From what a person types to where a server is; secrets are parted from what may be shown."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from urllib.parse import quote, unquote, urlsplit
+
+from ..plain import plain
+
+__all__ = ["Address", "AddressError", "Secret", "parse_address"]
+
+DEFAULT_PORT = 8080
+_ROUTES = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/v1", "/health", "/slots", "/props", "/metrics",
+           "/completion", "/index.html")  # fmt: skip
+_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(.*)$", re.DOTALL)
+
+
+class AddressError(ValueError):
+    """The address cannot be used; the text is one line without secrets."""
+
+
+class Secret:
+    """A value that neither repr nor str shows."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The value itself, for the one header it is meant for."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "***"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """``origin`` is scheme, host and port; ``prefix`` the path in front of every route, without a last slash.
+
+    ``socket`` is the path of a unix socket. ``shown`` has no user, password, query or fragment.
+    """
+
+    origin: str
+    prefix: str
+    shown: str
+    host: str
+    port: int | None = None
+    socket: str | None = None
+    userinfo: Secret | None = field(default=None, repr=False)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is this machine, so that no proxy is asked."""
+        if self.socket or self.host.lower() == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host.partition("%")[0]).is_loopback
+        except ValueError:
+            return False
+
+
+def parse_address(text: str) -> Address:
+    """Read an address: URL, host, host:port, port, bare IPv6, or a unix socket. Raises `AddressError`.
+
+    A route or ``/v1`` at the end, given by habit, is dropped; a prefix in front stays.
+    """
+    text = text.strip()
+    if not text or any(char.isspace() or not char.isprintable() for char in text):
+        raise AddressError("the address is empty or has blanks in it; give one like http://localhost:8080")
+    scheme, rest = match.groups() if (match := _SCHEME.match(text)) else ("", text)
+    scheme = scheme.lower()
+    if scheme in ("unix", "http+unix"):
+        return _unix(rest)
+    if not scheme and text.endswith(".sock") and ("/" in text or "\\" in text):
+        return _unix(text)
+    if scheme not in ("", "http", "https"):
+        raise AddressError(f"{plain(scheme, 20)}:// is not spoken by llama-server; use http://, https:// or unix://")
+    return _tcp(scheme, rest)
+
+
+def _unix(rest: str) -> Address:
+    path = unquote(rest)
+    if not path or path == "/":
+        raise AddressError("the unix socket has no path; give one like unix:///run/llama.sock")
+    return Address("http://localhost", "", f"unix://{plain(path)}", "localhost", socket=path)
+
+
+def _tcp(scheme: str, rest: str) -> Address:
+    netloc, *path = re.split(r"(?=[/?#])", rest, maxsplit=1)
+    userinfo, _, where = netloc.rpartition("@")
+    after = where + "".join(path)
+    try:
+        parts = urlsplit(f"{scheme or 'http'}://{_bracketed(after)}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        shown = "this is" if "@" in rest else f"{plain(after, 80)}:"  # what stands before an @ may be a password
+        raise AddressError(f"{shown} not an address; give one like http://localhost:8080") from None
+    if not host:
+        raise AddressError("the address names no host; give one like http://localhost:8080")
+    if port is None and not scheme:
+        port = DEFAULT_PORT
+    netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
+    origin = f"{parts.scheme}://{netloc}"
+    prefix = quote(_prefix(parts.path), safe="/%:@!$&'()*+,;=~")
+    secret = Secret(unquote(userinfo)) if userinfo else None
+    return Address(origin, prefix, plain(origin + prefix), host, port, userinfo=secret)
+
+
+def _bracketed(text: str) -> str:
+    """Complete what was left out: brackets of a bare IPv6 address, the host of ":8080" and "8080"."""
+    host, slash, path = text.partition("/")
+    if host.isdigit() and len(host) <= 5:
+        host = f"localhost:{host}"
+    elif host.startswith(":") and host[1:].isdigit():
+        host = f"localhost{host}"
+    elif host.count(":") > 1 and not host.startswith("["):
+        host = f"[{host}]"
+    return host + slash + path
+
+
+def _prefix(path: str) -> str:
+    path = path.rstrip("/")
+    for route in _ROUTES:
+        if path.endswith(route):
+            return path[: -len(route)].rstrip("/")
+    return path
+
+
+def authorization(address: Address, api_key: Secret | None) -> Secret | None:
+    """The Authorization header: the key, else the user and password of the address. Raises `AddressError`."""
+    if api_key is not None:
+        value = f"Bearer {api_key.reveal().strip()}"
+        if not value.isascii() or not value.isprintable():
+            raise AddressError("the API key has characters that no header can carry; check it for stray ones")
+        return Secret(value)
+    if address.userinfo is None:
+        return None
+    return Secret("Basic " + base64.b64encode(address.userinfo.reveal().encode()).decode())

@@ -1,0 +1,248 @@
+"""A llama-server elsewhere behind the Backend protocol."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from threading import Thread
+from typing import TypeVar
+
+from ..backend import (
+    BackendError,
+    Capabilities,
+    FireRequest,
+    RetuneMode,
+    RetunePreview,
+    RetuneReport,
+    SlotAction,
+    SlotActionResult,
+    Ticket,
+)
+from ..context import LaunchFlags, ModelFacts
+from ..events import EventBatch, EventRing
+from ..snapshot import Health, HealthState, ServerFacts, SlotDetails, Snapshot
+from .actions import act
+from .address import Address, Secret, authorization, parse_address
+from .body import NotJsonError, parse_json
+from .cadence import Cadence
+from .endpoint import Kind, Name
+from .fire import Gun
+from .knowledge import Knowledge
+from .picture import picture
+from .poller import Poller
+from .read_slots import read_details
+from .retune import known_flags, preview
+from .verdict import judge
+from .wire import Answer
+
+__all__ = ["MOST_REQUESTS", "RemoteBackend"]
+
+MOST_REQUESTS = 256
+SHORTEST_INTERVAL = 0.1
+
+Made = TypeVar("Made")
+
+
+class RemoteBackend:
+    """Watches the server at ``url`` and implements `Backend`.
+
+    ``api_key`` goes out as a Bearer token and is shown nowhere. ``model`` picks one of a router's models. ``interval``
+    is seconds between looks while there is work. ``metrics_every``: seconds between reads of /metrics, None = with
+    each look, 0 = never. ``backoff`` False keeps the pace also while idle. ``facts`` of the model file give the retune
+    preview its sizes in bytes. Raises `AddressError` for a URL or key that cannot be used.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        model: str | None = None,
+        interval: float = 1.0,
+        metrics_every: float | None = None,
+        backoff: bool = True,
+        facts: ModelFacts | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._address: Address = parse_address(url)
+        self._has_key = bool(api_key and api_key.strip())
+        self._authorization = authorization(self._address, Secret(api_key) if api_key and self._has_key else None)
+        self._facts = facts
+        self._clock = clock
+        self._known = Knowledge(
+            Cadence(max(SHORTEST_INTERVAL, interval), backoff=backoff), model=model, metrics_every=metrics_every
+        )
+        self._ring = EventRing()
+        self._snapshot = Snapshot(time=clock(), facts=ServerFacts(source=self._address.shown))
+        self._serial = 0
+        self._since = (HealthState.CONNECTING, clock())
+        self._asked_details: list[tuple[int, Future[SlotDetails]]] = []
+        self._poller = Poller(self._known, self._address, self._authorization, clock, self._changed, self._hear)
+        self._gun = Gun(self._address, self._authorization, clock)
+        self._closed = False
+        self._changed(clock())
+
+    def __repr__(self) -> str:
+        return f"RemoteBackend({self._address.shown})"
+
+    # What is seen
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Requests and slot actions are confirmed once per run, naming the server."""
+        able = self._known.slots is not None or self._known.kind is Kind.SERVER
+        return Capabilities(
+            fire=able, retune=RetuneMode.COMMAND, slot_actions=able, save_files=able, confirm=self._address.shown
+        )
+
+    @property
+    def flags(self) -> LaunchFlags:
+        """The number of slots; the rest only where a router tells it."""
+        return known_flags(self._known, self._snapshot)
+
+    def start(self) -> None:
+        """Begin to ask, in threads of its own."""
+        self._poller.start()
+
+    def latest(self) -> Snapshot:
+        """Return the newest snapshot, its ``time`` brought up to now."""
+        return replace(self._snapshot, time=self._clock())
+
+    def events(self, after: int) -> EventBatch:
+        """Return what happened after a cursor."""
+        return self._ring.after(after)
+
+    def wait_until(self, ready: Callable[[Snapshot], bool], seconds: float) -> Snapshot:
+        """Block until ``ready`` of a snapshot, or for so long; return the newest one."""
+        self._poller.wait(lambda _: ready(self._snapshot), seconds)
+        return self.latest()
+
+    def _changed(self, now: float) -> None:
+        """Publish what is known; called with the poller's lock held."""
+        host = self._address.socket or self._address.shown.partition("://")[2].partition("/")[0]
+        health = self._dated(judge(self._known, host, has_key=self._has_key, now=now), now)
+        events, self._known.events = self._known.events, []
+        self._ring.extend(events)
+        self._serial += 1
+        self._snapshot = picture(self._known, self._address.shown, health, now, self._serial)
+
+    def _dated(self, health: Health, now: float) -> Health:
+        if health.state is not self._since[0]:
+            self._since = (health.state, now)
+        return health if health.since is not None else replace(health, since=self._since[1])
+
+    # What is asked for
+
+    def submit(self, request: FireRequest) -> list[Ticket]:
+        """Fire requests, each over a connection of its own; raises `BackendError` where it cannot."""
+        if self._closed:
+            raise BackendError("the connection to the server was closed")
+        if not 1 <= request.count <= MOST_REQUESTS:
+            raise BackendError(f"{request.count} requests at once: use 1 to {MOST_REQUESTS}")
+        self._refuse_unchosen()
+        path, _ = self._known.route("slots")
+        model = self._known.chosen if self._known.kind is Kind.ROUTER else None
+        tickets = self._gun.fire(request, path.removesuffix("/slots") + "/completion", model)
+        self.look_now()
+        return list(tickets)
+
+    def _refuse_unchosen(self) -> None:
+        if self._known.is_proxied and self._known.chosen is None:
+            raise BackendError("the router needs to know for which model: choose one first, or use --model NAME")
+
+    def details(self, slot: int) -> Future[SlotDetails]:
+        """Fetch parameters and text of a slot with the next look, which comes at once."""
+        future: Future[SlotDetails] = Future()
+        if self._known.asleep:
+            future.set_exception(BackendError("the model is asleep; looking would wake it"))
+        elif self._known.slots is None or all(slot != view.id for view in self._known.slots):
+            future.set_exception(BackendError(f"the server shows no slot {slot}"))
+        else:
+            self._asked_details.append((slot, future))
+            self.look_now()
+        return future
+
+    def _hear(self, name: Name, answer: Answer) -> None:
+        """Serve those who wait for details out of the raw answer."""
+        if name is not Name.SLOTS or not self._asked_details:
+            return
+        waiting, self._asked_details = self._asked_details, []
+        try:
+            body = parse_json(answer.body, keep_texts=True) if answer.status == 200 else None
+        except NotJsonError:
+            body = None
+        for slot, future in waiting:
+            details = read_details(body, slot)
+            if details is None:
+                future.set_exception(BackendError(f"the server did not tell about slot {slot}"))
+            else:
+                future.set_result(details)
+
+    def preview(self, flags: LaunchFlags) -> RetunePreview:
+        """Say what other flags would do, and the command that starts the server with them."""
+        return preview(flags, self._snapshot, self._address, self._facts, has_key=self._has_key)
+
+    def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
+        """Always refused: a running server cannot change them."""
+        future: Future[RetuneReport] = Future()
+        command = self.preview(flags).command
+        hint = f"; restart it with: {command}" if command else ""
+        future.set_exception(BackendError(f"a running llama-server cannot change these flags{hint}"))
+        return future
+
+    def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
+        """Save, restore or erase; an id the server does not show is refused, since the server would wrap it."""
+        if all(slot != view.id for view in self._known.slots or ()):
+            return _failed(f"{action}: the server shows no slot {slot}")
+        if action is not SlotAction.ERASE and not filename:
+            return _failed(f"{action} of slot {slot} needs a file name")
+        path, _ = self._known.route("slots")
+        body = {"filename": filename} if filename and action is not SlotAction.ERASE else {}
+        if self._known.kind is Kind.ROUTER and self._known.chosen:
+            body["model"] = self._known.chosen
+        return _in_thread(lambda: act(self._address, self._authorization, path, action, slot, body), self.look_now)
+
+    def look_now(self) -> None:
+        """Look at once, also at a sleeping model, and try again what was given up."""
+        self._poller.tell(lambda known, now: known.look_now(now))
+
+    def set_interval(self, seconds: float) -> None:
+        """Seconds between looks while there is work."""
+        self._poller.tell(lambda known, _: setattr(known.cadence, "interval", max(SHORTEST_INTERVAL, seconds)))
+
+    def choose_model(self, name: str) -> None:
+        """Watch one of a router's models."""
+        self._poller.tell(lambda known, _: known.choose(name))
+
+    def close(self) -> None:
+        """Stop asking; open requests end as cancelled."""
+        if self._closed:
+            return
+        self._closed = True
+        self._gun.close()
+        self._poller.close()
+        for _, future in self._asked_details:
+            future.set_exception(BackendError("closed"))
+
+
+def _failed(text: str) -> Future[SlotActionResult]:
+    future: Future[SlotActionResult] = Future()
+    future.set_exception(BackendError(text))
+    return future
+
+
+def _in_thread(work: Callable[[], Made], then: Callable[[], None]) -> Future[Made]:
+    """Run ``work`` in a thread of its own, since it may wait for a busy slot without end."""
+    future: Future[Made] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BackendError as error:
+            future.set_exception(error)
+        then()
+
+    Thread(target=run, name="slotview-action", daemon=True).start()
+    return future

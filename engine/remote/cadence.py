@@ -1,0 +1,53 @@
+"""How often to look: at the interval while there is work, at doubling gaps while there is none."""
+
+from __future__ import annotations
+
+__all__ = ["CAP", "Cadence"]
+
+CAP = 60.0
+_FIRST = 1.0
+_BYTES_PER_SECOND = 1_000_000  # a larger answer is asked for less often than the interval says
+_MOST_EXTRA = 5.0
+
+
+class Cadence:
+    """The gap between two looks at /slots, in seconds."""
+
+    def __init__(self, interval: float, *, backoff: bool = True) -> None:
+        self.interval = interval
+        self.backoff = backoff
+        self.idle_gap: float | None = None  # None = there is work
+        self._least = 0.0
+
+    @property
+    def gap(self) -> float:
+        """Seconds from one question to the next."""
+        return max(self._least, self.interval if self.idle_gap is None else self.idle_gap)
+
+    @property
+    def at_cap(self) -> bool:
+        """Whether the gaps have stopped growing."""
+        return self.idle_gap is not None and self.idle_gap >= CAP
+
+    @property
+    def is_slowed(self) -> bool:
+        """Whether the answer's size or slowness stretches the interval."""
+        return self._least > self.interval
+
+    def saw(self, *, busy: bool, seconds: float, size: int) -> None:
+        """An answer came: choose the next gap."""
+        self._least = max(min(2 * seconds, seconds + _MOST_EXTRA), size / _BYTES_PER_SECOND)
+        if busy or not self.backoff:
+            self.idle_gap = None
+        elif self.idle_gap is None:
+            self.idle_gap = max(_FIRST, self.interval)
+        else:
+            self.idle_gap = min(CAP, 2 * self.idle_gap)
+
+    def too_large(self) -> None:
+        """The answer was given up for its size."""
+        self._least = min(CAP, max(_MOST_EXTRA, 2 * self._least))
+
+    def wake(self) -> None:
+        """Something may have begun: start again with short gaps."""
+        self.idle_gap = None

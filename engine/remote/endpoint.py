@@ -1,0 +1,100 @@
+"""What is known about each endpoint of a server: when it was asked, and what it said last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..snapshot import EndpointState, EndpointView
+from .read_errors import Refusal, state_of
+from .wire import Answer, Fault
+
+__all__ = ["DIRECT", "QUEUED", "Endpoint", "Kind", "Name"]
+
+
+class Name(StrEnum):
+    """The endpoints a watcher may ask."""
+
+    PROPS = "props"
+    HEALTH = "health"
+    MODELS = "models"
+    RUNNING = "running"
+    SLOTS = "slots"
+    METRICS = "metrics"
+
+
+DIRECT = (Name.PROPS, Name.HEALTH, Name.RUNNING, Name.MODELS)
+"""Answered by any HTTP thread, in the order of asking."""
+
+QUEUED = (Name.SLOTS, Name.METRICS)
+"""Answered by the server's main loop, so they may wait behind a decode (before August 2026 a whole prompt)."""
+
+
+class Kind(StrEnum):
+    """What stands at the address."""
+
+    UNKNOWN = "unknown"
+    SERVER = "server"
+    ROUTER = "router"
+    SWAP = "llama-swap"
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """One endpoint. Times are on the poller's clock; ``open`` = asked and not yet answered."""
+
+    name: Name
+    state: EndpointState = EndpointState.UNKNOWN
+    note: str = ""
+    open: bool = False
+    asked_at: float | None = None
+    settled_at: float | None = None
+    answered_at: float | None = None
+    seconds: float | None = None
+    size: int = 0
+    refusal: Refusal | None = None
+    epoch: int = 0  # of the model it was asked for
+
+    def ask(self, now: float) -> None:
+        """A question goes out."""
+        self.open, self.asked_at = True, now
+
+    def settle(self, answer: Answer, now: float) -> None:
+        """Something came back, or nothing will."""
+        self.open, self.settled_at, self.seconds, self.size = False, now, answer.seconds, len(answer.body)
+        self.refusal = None
+
+    def hears(self, now: float, state: EndpointState = EndpointState.OK, note: str = "") -> None:
+        """It answered with something usable, or with a refusal that ``note`` quotes."""
+        self.state, self.note = state, note
+        if state is EndpointState.OK:
+            self.answered_at = now
+
+    def refuses(self, refusal: Refusal, now: float) -> None:
+        """It answered with an error status."""
+        self.hears(now, state_of(refusal), refusal.message)
+        self.refusal = refusal
+
+    def fails(self, answer: Answer) -> None:
+        """It did not answer."""
+        self.note = answer.message
+        self.state = {
+            Fault.REFUSED: EndpointState.REFUSED,
+            Fault.TOO_LARGE: EndpointState.TOO_LARGE,
+        }.get(answer.fault or Fault.OTHER, EndpointState.NO_ANSWER)
+
+    def forget(self) -> None:
+        """Begin anew: what it said belongs to another server or model. The times of asking stay."""
+        self.state, self.note, self.refusal, self.settled_at = EndpointState.UNKNOWN, "", None, None
+
+    def waiting_for(self, now: float) -> float:
+        """Seconds the present question has been open; 0 where none is."""
+        return now - self.asked_at if self.open and self.asked_at is not None else 0.0
+
+    def since_asked(self, now: float) -> float:
+        """Seconds since it was asked last; infinite where it never was."""
+        return float("inf") if self.asked_at is None else now - self.asked_at
+
+    def view(self) -> EndpointView:
+        """Its frozen form."""
+        return EndpointView(self.state, self.note, self.answered_at, self.seconds)

@@ -1,0 +1,47 @@
+"""Whether a server can be reached at all, and when to try again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .wire import Answer, Fault
+
+__all__ = ["Link"]
+
+_FIRST_RETRY = 0.5
+_LAST_RETRY = 8.0
+
+
+@dataclass(slots=True)
+class Link:
+    """``up`` None = never tried. Retries come at doubling gaps from 0.5 to 8 s."""
+
+    up: bool | None = None
+    fault: Fault | None = None
+    message: str = ""
+    down_since: float | None = None
+    retry_at: float = 0.0
+    fails: int = 0
+    was_up: bool = False
+
+    def fail(self, answer: Answer, asked_at: float, now: float) -> bool:
+        """A question that any HTTP thread could answer got none; True where the link is lost just now."""
+        lost = self.up is True
+        if self.up is not False:
+            self.down_since = asked_at
+        self.up, self.fault, self.message = False, answer.fault, answer.message
+        self.retry_at = now + self.gap
+        self.fails += 1
+        return lost
+
+    def answer(self) -> bool:
+        """Something answered; True where the link comes back."""
+        back = self.up is False
+        self.up, self.fault, self.fails = True, None, 0
+        self.was_up = True
+        return back
+
+    @property
+    def gap(self) -> float:
+        """Seconds until the next try."""
+        return float(min(_FIRST_RETRY * 2**self.fails, _LAST_RETRY))

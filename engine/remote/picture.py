@@ -1,0 +1,182 @@
+"""The snapshot of a server elsewhere, made of what is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from types import MappingProxyType
+
+from ..context import LaunchFlags
+from ..snapshot import (
+    EndpointState,
+    Health,
+    KvPool,
+    PollView,
+    ServerFacts,
+    SlotView,
+    Snapshot,
+    Totals,
+    WaitingView,
+)
+from .endpoint import Kind, Name
+from .knowledge import Knowledge
+from .retune import flags_of
+
+__all__ = ["picture"]
+
+_WHY_NOT_WAITING = {
+    EndpointState.OFF: "unknown (server started without --metrics)",
+    EndpointState.ABSENT: "unknown (this server has no /metrics)",
+    EndpointState.KEY: "unknown (/metrics needs the API key)",
+    EndpointState.BAD: "unknown (/metrics is unreadable)",
+    EndpointState.NO_ANSWER: "unknown (/metrics does not answer)",
+    EndpointState.LOADING: "unknown (the model is being loaded)",
+}
+
+
+def picture(known: Knowledge, source: str, health: Health, now: float, serial: int) -> Snapshot:
+    """Freeze what is known."""
+    facts = _facts(known, source)
+    return Snapshot(
+        time=now,
+        serial=serial,
+        facts=facts,
+        health=health,
+        slots=known.slots,
+        slots_at=known.slots_at,
+        waiting=_waiting(known),
+        pool=_pool(known, facts),
+        totals=_totals(known),
+        poll=_poll(known),
+    )
+
+
+def _facts(known: Knowledge, source: str) -> ServerFacts:
+    props, entry = known.props, known.entry
+    own = entry or next(iter(known.models), None) if not known.is_proxied else entry
+    flags = flags_of(known)
+    n_slots = len(known.slots) if known.slots else (props.n_slots if props else None)
+    return ServerFacts(
+        source=source,
+        model=(props.model if props else None) or (own.name if own else None) or known.chosen,
+        model_path=props.model_path if props else None,
+        n_params=own.n_params if own else None,
+        n_ctx_train=own.n_ctx_train if own else None,
+        n_slots=n_slots if n_slots is not None else _slots_of_health(known),
+        n_ctx=flags.ctx_size if flags else None,
+        n_ctx_slot=_one(slot.n_ctx for slot in known.slots or ()) or (props.n_ctx_slot if props else None),
+        unified=_unified(flags),
+        build=props.build if props else None,
+        models=tuple((model.name, model.state) for model in known.models) if known.is_proxied else (),
+        endpoints=MappingProxyType({name.value: end.view() for name, end in known.ends.items()}),
+    )
+
+
+def _unified(flags: LaunchFlags | None) -> bool | None:
+    """Told only where a router tells the command line of its servers."""
+    return None if flags is None else flags.kv_unified or flags.parallel < 0
+
+
+def _slots_of_health(known: Knowledge) -> int | None:
+    """Counts in /health, as in 2024."""
+    health = known.health
+    if health is None or health.idle is None or health.processing is None:
+        return None
+    return health.idle + health.processing
+
+
+def _one(values: Iterable[int | None]) -> int | None:
+    """The value all share."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def _waiting(known: Knowledge) -> WaitingView:
+    state = known.state(Name.METRICS)
+    if known.metrics_every == 0:
+        return WaitingView(why="unknown (/metrics is not asked: --metrics-every 0)")
+    if state is EndpointState.OK:
+        count = known.deferred
+        return WaitingView(count, why=None if count is not None else "unknown (/metrics does not tell)")
+    return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
+
+
+def _totals(known: Knowledge) -> Totals:
+    """Counters, as long as they may be current; /health counted busy slots in 2024."""
+    gone = (EndpointState.OFF, EndpointState.ABSENT, EndpointState.KEY, EndpointState.BAD)
+    totals = Totals() if known.state(Name.METRICS) in gone else known.totals
+    if totals.processing is None and known.health is not None:
+        return replace(totals, processing=known.health.processing)
+    return totals
+
+
+def _pool(known: Knowledge, facts: ServerFacts) -> KvPool:
+    """Sums over the slots; the pool's size is told by no endpoint (spec §10.3), only what it may be."""
+    slots = known.slots or ()
+    active, cached = _sum(slots, busy=True), _sum(slots, busy=False)
+    told = active is not None and cached is not None and bool(slots)
+    candidates = _candidates(facts)
+    cells = candidates[0] if len(candidates) == 1 else None
+    return KvPool(
+        unified=facts.unified,
+        cells=cells,
+        candidates=candidates,
+        active=active if told else None,
+        cached=cached if told else None,
+        estimated=told,
+        why=_why(known, told, candidates, cells),
+    )
+
+
+def _sum(slots: Iterable[SlotView], *, busy: bool) -> int | None:
+    """Tokens of busy or of other slots; never-used ones hold none, one that does not tell makes the sum unknown."""
+    total = 0
+    for slot in slots:
+        if slot.is_busy is busy and slot.state != "unused":
+            if slot.n_tokens is None:
+                return None
+            total += slot.n_tokens
+    return total
+
+
+def _candidates(facts: ServerFacts) -> tuple[int, ...]:
+    """Pool sizes that fit the slots: shared by all, or one part for each; the true one where it is known."""
+    if facts.n_ctx_slot is None or facts.n_slots is None:
+        return ()
+    shared, split = facts.n_ctx_slot, facts.n_ctx_slot * facts.n_slots
+    if facts.unified is not None:
+        return (shared if facts.unified else split,)
+    return (shared, split) if split != shared else (shared,)
+
+
+def _why(known: Knowledge, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
+    ratio = known.totals.kv_ratio if known.state(Name.METRICS) is EndpointState.OK else None
+    if ratio is not None and not told:
+        return f"the server reports {min(ratio, 1.0):.0%} of its cells used"
+    if known.slots and not told:
+        return "this server does not tell the tokens of its slots"
+    if cells is None and candidates:
+        return f"{candidates[0]} if unified, {candidates[1]} if split: no endpoint tells which"
+    return None if cells is not None else "no endpoint tells it"
+
+
+def _poll(known: Knowledge) -> PollView:
+    cadence = known.cadence
+    return PollView(cadence.interval, cadence.idle_gap, _note(known))
+
+
+def _note(known: Knowledge) -> str:
+    cadence = known.cadence
+    if known.asleep:
+        return "asleep, not polling"
+    if known.state(Name.SLOTS) is EndpointState.TOO_LARGE:
+        return f"answer too large, looking every {cadence.gap:.0f} s"
+    if known.holds and known.kind is Kind.SWAP:
+        return "idle, not looking, so that llama-swap may unload the model"
+    if known.holds:
+        return "idle, not looking; /metrics tells when work begins"
+    if cadence.idle_gap is not None and known.slots is not None:
+        note = f"idle, looking every {cadence.gap:.0f} s"
+        sleepless = cadence.at_cap and known.may_sleep
+        return note + "; a longer --sleep-idle-seconds never ends" if sleepless else note
+    return f"slow or large answers, looking every {cadence.gap:.1f} s" if cadence.is_slowed else ""

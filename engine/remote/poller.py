@@ -1,0 +1,114 @@
+"""Two threads that ask a server: one for what any HTTP thread answers, one for what waits behind the main loop."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from .address import Address, Secret
+from .endpoint import DIRECT, QUEUED, Name
+from .knowledge import Knowledge, decode
+from .schedule import next_question
+from .wire import Answer, Wire
+
+__all__ = ["Poller"]
+
+_DIRECT_SECONDS = 4.0
+_QUEUED_SECONDS = 60.0  # before August 2026 /slots waits for the whole batch in work
+_LONGEST_NAP = 5.0
+
+Made = TypeVar("Made")
+
+
+class Poller:
+    """Drives a `Knowledge`: one question at a time per thread, so at most one open per endpoint.
+
+    ``changed`` is called under the lock after each answer. ``hear`` sees each raw answer before it is read.
+    """
+
+    def __init__(
+        self,
+        known: Knowledge,
+        address: Address,
+        authorization: Secret | None,
+        clock: Callable[[], float],
+        changed: Callable[[float], None],
+        hear: Callable[[Name, Answer], None] = lambda _name, _answer: None,
+    ) -> None:
+        self._known = known
+        self._clock = clock
+        self._changed = changed
+        self._hear = hear
+        self._news = threading.Condition()
+        self._closed = False
+        self._wires = [Wire(address, authorization) for _ in range(2)]
+        lanes = ((DIRECT, _DIRECT_SECONDS), (QUEUED, _QUEUED_SECONDS))
+        self._threads = [
+            threading.Thread(target=self._work, args=(wire, *lane), name=f"slotview-{lane[0][0]}", daemon=True)
+            for wire, lane in zip(self._wires, lanes, strict=True)
+        ]
+
+    def start(self) -> None:
+        """Begin to ask."""
+        for thread in self._threads:
+            thread.start()
+
+    def tell(self, action: Callable[[Knowledge, float], Made]) -> Made:
+        """Change or read what is known, and let the threads think again what to ask."""
+        with self._news:
+            made = action(self._known, self._clock())
+            self._changed(self._clock())
+            self._news.notify_all()
+            return made
+
+    def wait(self, ready: Callable[[Knowledge], bool], seconds: float) -> bool:
+        """Wait until ``ready`` of what is known."""
+        with self._news:
+            return self._news.wait_for(lambda: self._closed or ready(self._known), seconds)
+
+    def close(self) -> None:
+        """End both threads, also out of an answer that never comes."""
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+        for wire in self._wires:
+            wire.close()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(0.9)
+
+    def _work(self, wire: Wire, names: Iterable[Name], seconds: float) -> None:
+        try:
+            while (name := self._next(names)) is not None:
+                self._ask(wire, name, seconds)
+        finally:
+            wire.dispose()
+
+    def _next(self, names: Iterable[Name]) -> Name | None:
+        """Wait until an endpoint is due; None when closed."""
+        with self._news:
+            while not self._closed:
+                now = self._clock()
+                if names is DIRECT and self._known.cut_due(now):
+                    self._wires[1].cut()
+                name, when = next_question(self._known, names, now)
+                if name is not None:
+                    return name
+                self._news.wait(min(max(when - now, 0.001), _LONGEST_NAP))
+            return None
+
+    def _ask(self, wire: Wire, name: Name, seconds: float) -> None:
+        with self._news:
+            path, params = self._known.ask(name, self._clock())
+            self._news.notify_all()
+        answer = wire.get(path, params, seconds)
+        now = self._clock()
+        body = decode(name, answer)
+        with self._news:
+            if self._closed:
+                return
+            self._hear(name, answer)
+            self._known.settle(name, answer, body, now)
+            self._changed(now)
+            self._news.notify_all()

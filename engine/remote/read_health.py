@@ -1,0 +1,41 @@
+"""GET /health in its four shapes (spec §10.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .values import as_bool, as_count, as_map, as_text
+
+__all__ = ["HealthFacts", "read_health"]
+
+
+@dataclass(frozen=True, slots=True)
+class HealthFacts:
+    """What /health says. Counts are slots and were told in 2024 only. ``word`` is its own."""
+
+    word: str
+    loading: bool = False
+    failed: bool = False
+    idle: int | None = None
+    processing: int | None = None
+    sleeping: bool | None = None
+
+
+def read_health(answer: object) -> HealthFacts | None:
+    """Read a health object of any status code; None where it is none, and so no llama-server's."""
+    fields = as_map(answer)
+    word = as_text(fields.get("status"), 60)
+    if word is None:
+        error = as_map(fields.get("error"))
+        word = as_text(error.get("message"), 60)
+        if word is None:
+            return None
+    lower = word.lower()
+    return HealthFacts(
+        word=word,
+        loading="loading" in lower,
+        failed=lower == "error",
+        idle=as_count(fields.get("slots_idle")),
+        processing=as_count(fields.get("slots_processing")),
+        sleeping=as_bool(fields.get("sleeping")),
+    )

@@ -1,0 +1,66 @@
+"""GET /metrics: the text exposition, also wrapped in a JSON string (spec §7.6, §10.3)."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+
+from ..snapshot import Totals
+
+__all__ = ["read_metrics", "read_totals"]
+
+_LINE = re.compile(r"^llamacpp[:_](\w+)(?:\{.*\})?[ \t]*([^\s]*)", re.MULTILINE)
+_SUMMED = ("_total", "requests_processing", "requests_deferred")
+
+
+def read_metrics(body: bytes) -> Mapping[str, float | None] | None:
+    """Read every ``llamacpp:`` line, NaN, infinite and missing values as None; None where there is no such line.
+
+    A name that comes several times with labels is summed where it counts things, else its first value stands.
+    """
+    values: dict[str, float | None] = {}
+    for name, value in _LINE.findall(_unwrapped(body)):
+        number, known = _value(value), values.get(name)
+        if name not in values:
+            values[name] = number
+        elif name.endswith(_SUMMED) and number is not None:
+            values[name] = number + (known or 0)
+    return values or None
+
+
+def _unwrapped(body: bytes) -> str:
+    text = body.decode("utf-8-sig", "replace")
+    if text.lstrip().startswith('"'):
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            return text.replace("\\n", "\n")
+    return text
+
+
+def _value(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def read_totals(values: Mapping[str, float | None]) -> Totals:
+    """Order the values under their names in a snapshot; negative ones are not known."""
+    known = {name: value for name, value in values.items() if value is not None and value >= 0}
+    processing = known.get("requests_processing")
+    return Totals(
+        prompt_tokens=known.get("prompt_tokens_total"),
+        prompt_tokens_cached=known.get("prompt_tokens_cached_total"),
+        prompt_seconds=known.get("prompt_seconds_total"),
+        predicted_tokens=known.get("tokens_predicted_total"),
+        predicted_seconds=known.get("tokens_predicted_seconds_total"),
+        decodes=known.get("n_decode_total"),
+        busy_per_decode=known.get("n_busy_slots_per_decode"),
+        n_tokens_max=known.get("n_tokens_max", known.get("n_past_max")),
+        processing=None if processing is None else int(processing),
+        kv_ratio=known.get("kv_cache_usage_ratio"),
+    )

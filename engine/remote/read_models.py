@@ -1,0 +1,65 @@
+"""GET /models of a server, a router or llama-swap, and llama-swap's /running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .values import as_count, as_map, as_text, first
+
+__all__ = ["ModelEntry", "read_models", "read_running"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """One model. ``state`` is the router's word; ``args`` the command line of its server where told."""
+
+    name: str
+    state: str = ""
+    args: tuple[str, ...] = ()
+    n_params: int | None = None
+    n_ctx_train: int | None = None
+
+
+def read_models(answer: object) -> tuple[ModelEntry, ...] | None:
+    """Read ``data`` (or ``models``); None where it is no list of models."""
+    fields = as_map(answer)
+    rows = next((fields[key] for key in ("data", "models") if isinstance(fields.get(key), list)), None)
+    return None if rows is None else tuple(_entries(rows))
+
+
+def _entries(rows: list[Any]) -> Iterable[ModelEntry]:
+    for row in map(as_map, rows):
+        name = as_text(first(row, "id", "name", "model"))
+        if name:
+            meta = as_map(row.get("meta"))
+            status = row.get("status")
+            yield ModelEntry(
+                name=name,
+                state=_state(status),
+                args=_words(as_map(status).get("args")),
+                n_params=as_count(meta.get("n_params")) or None,
+                n_ctx_train=as_count(meta.get("n_ctx_train")) or None,
+            )
+
+
+def _state(status: object) -> str:
+    """A router's word; "failed" where its last start did."""
+    fields: Mapping[str, Any] = as_map(status)
+    if fields.get("failed") is True:
+        return "failed"
+    return as_text(fields.get("value"), 40) or as_text(status, 40) or ""
+
+
+def _words(args: object) -> tuple[str, ...]:
+    return tuple(word for word in args if isinstance(word, str)) if isinstance(args, list) else ()
+
+
+def read_running(answer: object) -> tuple[ModelEntry, ...] | None:
+    """Read llama-swap's list of running models; None where it is none."""
+    rows = as_map(answer).get("running")
+    if not isinstance(rows, list):
+        return None
+    named = ((as_text(row.get("model")), as_text(row.get("state"), 40) or "") for row in map(as_map, rows))
+    return tuple(ModelEntry(name, state) for name, state in named if name)

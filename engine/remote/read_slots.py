@@ -1,0 +1,141 @@
+"""GET /slots of every shape since February 2024 (spec §10.2), read field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+from ..plain import plain
+from ..snapshot import SlotDetails, SlotState, SlotView
+from .values import as_bool, as_count, as_int, as_map, as_text, first
+
+__all__ = ["read_details", "read_slots"]
+
+_IDLE_WORDS = frozenset({"idle", "free", "available", "ready", "none", "slot_state_idle"})
+_USED_KEYS = ("id_task", "task_id", "next_token", "n_prompt_tokens", "params", "prompt", "state", "next_tokens")
+_NOT_PARAMS = frozenset({"id", "id_task", "task_id", "state", "next_token", "prompt", "generated", "n_ctx", "model"})
+TEXT_LIMIT = 20_000
+
+
+def read_slots(answer: object) -> tuple[SlotView, ...] | None:
+    """Read the array; None where the answer is none (nor an object with one under ``slots``)."""
+    rows = answer.get("slots") if isinstance(answer, dict) else answer
+    if not isinstance(rows, list):
+        return None
+    objects = [row for row in rows if isinstance(row, dict)]
+    return tuple(map(_slot, objects, _ids(objects)))
+
+
+def _ids(rows: list[dict[str, Any]]) -> list[int]:
+    """One distinct id per row: its own where it is usable and not taken, else the smallest free number."""
+    ids: list[int | None] = []
+    for row in rows:
+        own = as_count(row.get("id"))
+        ids.append(None if own in ids else own)
+    spare = (number for number in count() if number not in ids)
+    return [next(spare) if id_ is None else id_ for id_ in ids]
+
+
+def _slot(row: Mapping[str, Any], id_: int) -> SlotView:
+    token = _next_token(row)
+    decoded = as_count(first(token, "n_decoded", "num_tokens_predicted"))
+    state = _state(row, decoded)
+    task = as_count(first(row, "id_task", "task_id"))
+    view = SlotView(
+        id=id_,
+        state=state,
+        n_ctx=as_count(row.get("n_ctx")) or None,
+        task=task,
+        n_tokens=as_count(row.get("n_prompt_tokens")),
+        state_word=as_text(row.get("state"), 24) if not _is_numeral(row.get("state")) else None,
+    )
+    return _with_progress(view, row, token, decoded) if view.is_busy else view
+
+
+def _with_progress(view: SlotView, row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | None) -> SlotView:
+    """Fill what only a busy slot tells truly: an idle one may show left-overs of its last task."""
+    remain, unlimited = _remaining(row, token, decoded)
+    return replace(
+        view,
+        n_prompt=as_count(row.get("n_prompt_tokens_target")),
+        n_prompt_processed=as_count(row.get("n_prompt_tokens_processed")),
+        n_prompt_cached=as_count(first(row, "n_prompt_tokens_cache", "n_prompt_tokens_cached")),
+        n_decoded=decoded,
+        n_remain=remain,
+        unlimited=unlimited,
+        truncated=as_bool(row.get("truncated")),
+    )
+
+
+def _next_token(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object under ``next_token``, or the first of the array that most builds write."""
+    token = row.get("next_token")
+    return as_map(token[0] if isinstance(token, list) and token else token)
+
+
+def _state(row: Mapping[str, Any], decoded: int | None) -> SlotState:
+    if not _is_busy(row):
+        return SlotState.IDLE if any(key in row for key in _USED_KEYS) else SlotState.UNUSED
+    if decoded is None:
+        return SlotState.BUSY
+    return SlotState.GENERATING if decoded else SlotState.PROMPT
+
+
+def _is_busy(row: Mapping[str, Any]) -> bool:
+    """``is_processing`` decides; before November 2024 any ``state`` but 0 was busy; look-alikes write words."""
+    told = as_bool(row.get("is_processing"))
+    if told is not None:
+        return told
+    state = row.get("state")
+    number = as_int(state)
+    if number is not None:
+        return number != 0
+    return isinstance(state, str) and state.strip().lower() not in _IDLE_WORDS
+
+
+def _is_numeral(state: object) -> bool:
+    return as_int(state) is not None
+
+
+def _remaining(row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | None) -> tuple[int | None, bool]:
+    """Tokens left, and whether the task has no limit of its own (−1 in both places)."""
+    remain = as_int(token.get("n_remain"))
+    if remain is None or remain >= 0:
+        return remain, False
+    limit = as_int(as_map(first(row, "params") or row).get("n_predict"))
+    if limit is None or limit < 0:
+        return None, True
+    return max(0, limit - (decoded or 0)), False
+
+
+def read_details(answer: object, slot: int) -> SlotDetails | None:
+    """Parameters and texts of one slot out of the same array; texts end after 20,000 characters."""
+    rows = answer.get("slots") if isinstance(answer, dict) else answer
+    objects = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    row = next((row for row, id_ in zip(objects, _ids(objects), strict=True) if id_ == slot), None)
+    if row is None:
+        return None
+    params = as_map(row.get("params")) or {
+        key: row[key] for key in row if key not in _NOT_PARAMS and "params" not in row
+    }
+    return SlotDetails(
+        slot=slot,
+        params=MappingProxyType(dict(_shown(params.items()))),
+        prompt=_long_text(row.get("prompt")),
+        generated=_long_text(row.get("generated")),
+        note="" if "prompt" in row else "texts are told only with LLAMA_SERVER_SLOTS_DEBUG=1 on the server",
+    )
+
+
+def _shown(items: Iterable[tuple[str, object]]) -> Iterable[tuple[str, object]]:
+    """Parameters as plain values; nested ones as short text."""
+    for key, value in items:
+        scalar = value is None or isinstance(value, bool | int | float)
+        yield plain(key, 60), value if scalar else plain(value if isinstance(value, str) else repr(value)[:400], 300)
+
+
+def _long_text(value: object) -> str | None:
+    return plain(value, TEXT_LIMIT, keep_newlines=True) if isinstance(value, str) else None

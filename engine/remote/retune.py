@@ -1,0 +1,126 @@
+"""What other launch flags would do to a server elsewhere, and the command line that starts it so."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from ..backend import RetunePreview
+from ..context import ContextError, ContextPlan, LaunchFlags, ModelFacts, plan_context
+from ..snapshot import EndpointState, Snapshot
+from .address import Address
+from .endpoint import Name
+from .knowledge import Knowledge
+from .values import as_int
+
+__all__ = ["command_line", "flags_of", "known_flags", "preview"]
+
+_ENDLESS = 2**31 - 1
+_LOST = "a restart ends every running and waiting request and empties all caches"
+
+
+def flags_of(known: Knowledge) -> LaunchFlags | None:
+    """The launch flags a router tells of the chosen model's server; None where nobody tells them."""
+    words = known.entry.args if known.entry is not None else ()
+    return _read_words(words) if words else None
+
+
+def _read_words(words: Sequence[str]) -> LaunchFlags:
+    """Read what matters here out of a full command line."""
+    following = dict(pairwise(words))
+
+    def number(*names: str) -> int | None:
+        return next((as_int(following[name]) for name in names if name in following), None)
+
+    parallel = number("-np", "--parallel")
+    return LaunchFlags(
+        ctx_size=number("-c", "--ctx-size"),
+        parallel=-1 if parallel is None else parallel,
+        kv_unified=any(word in ("-kvu", "--kv-unified") for word in words),
+    )
+
+
+def known_flags(known: Knowledge, snapshot: Snapshot) -> LaunchFlags:
+    """The flags as far as known: what a router tells, else the number of slots alone."""
+    told = flags_of(known)
+    if told is not None:
+        return told
+    return LaunchFlags(parallel=snapshot.facts.n_slots or -1)
+
+
+def preview(
+    flags: LaunchFlags, snapshot: Snapshot, address: Address, facts: ModelFacts | None, *, has_key: bool
+) -> RetunePreview:
+    """Compute what the flags come to; sizes in bytes only with ``facts`` of the model file."""
+    model = facts or _told(snapshot)
+    result = RetunePreview(
+        flags=flags,
+        notes=(_LOST, "add the other flags the server was started with; no endpoint tells them"),
+        unknown=tuple(_unknown(flags, snapshot, model, facts)),
+        command=command_line(flags, snapshot, address, has_key=has_key),
+    )
+    if model is None and not flags.ctx_size:
+        return replace(result, n_slots=flags.parallel if flags.parallel > 0 else 4, unified=_is_unified(flags))
+    try:
+        plan = plan_context(flags, model or ModelFacts(n_ctx_train=_ENDLESS))
+    except ContextError as error:
+        return replace(result, error=str(error), command=None)
+    return _filled(result, plan)
+
+
+def _filled(result: RetunePreview, plan: ContextPlan) -> RetunePreview:
+    return replace(
+        result,
+        n_slots=plan.n_slots,
+        unified=plan.unified,
+        n_ctx=plan.n_ctx,
+        n_ctx_slot=plan.slot_n_ctx,
+        pool_cells=plan.n_cells,
+        kv_bytes=plan.kv_bytes,
+        log=tuple(line.prefix + line.text for line in plan.log),
+        notes=(*plan.notes, *result.notes),
+    )
+
+
+def _is_unified(flags: LaunchFlags) -> bool:
+    return flags.parallel < 0 or flags.kv_unified
+
+
+def _told(snapshot: Snapshot) -> ModelFacts | None:
+    trained = snapshot.facts.n_ctx_train
+    return None if trained is None else ModelFacts(n_ctx_train=trained)
+
+
+def _unknown(flags: LaunchFlags, snapshot: Snapshot, model: ModelFacts | None, facts: ModelFacts | None) -> list[str]:
+    """What no endpoint told, so that the numbers may be wrong in it."""
+    unknown = []
+    if snapshot.facts.n_ctx is None:
+        unknown.append("the present -c")
+    if snapshot.facts.unified is None:
+        unknown.append("whether the present pool is unified, and its size")
+    if model is None:
+        unknown.append("the context the model was trained on")
+    if flags.ctx_size is None and facts is None:
+        unknown.append("whether --fit shrinks the context to the memory")
+    if facts is None or facts.shape is None:
+        unknown.append("KV bytes (give the model file with --model FILE)")
+    return unknown
+
+
+def command_line(flags: LaunchFlags, snapshot: Snapshot, address: Address, *, has_key: bool) -> str:
+    """A command to copy. A key is never in it, only the variable that holds it."""
+    facts = snapshot.facts
+    words = ["llama-server", "-m", facts.model_path or "MODEL.gguf", *flags.arguments()]
+    if address.socket:
+        words += ["--host", address.socket]
+    else:
+        words += ["--host", address.host, "--port", str(address.port or 80)]
+    if address.prefix:
+        words += ["--api-prefix", address.prefix]
+    metrics = facts.endpoints.get(Name.METRICS)
+    if metrics is not None and metrics.state is EndpointState.OK:
+        words.append("--metrics")
+    text = " ".join(map(shlex.quote, words))
+    return text + ' --api-key "$LLAMA_API_KEY"' if has_key else text

@@ -1,0 +1,167 @@
+"""When to ask which endpoint: rules over what is known, so that a watcher changes nothing of what it watches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..snapshot import EndpointState
+from .endpoint import Endpoint, Kind, Name
+from .knowledge import PATIENCE, UNFIT, Knowledge
+
+__all__ = ["due", "next_question"]
+
+_KEY_RETRY = 15.0
+_RARELY = 60.0
+_SILENT = (EndpointState.NO_ANSWER, EndpointState.REFUSED)
+_GONE = (EndpointState.OFF, EndpointState.ABSENT)
+_NEVER = float("inf")
+
+
+def next_question(known: Knowledge, names: Iterable[Name], now: float) -> tuple[Name | None, float]:
+    """The endpoint of ``names`` to ask now, or None and the time to look again."""
+    times = [(due(known, name, now), name) for name in names if not known.ends[name].open]
+    ready = next((name for when, name in times if when <= now), None)
+    return ready, now if ready else min((when for when, _ in times), default=_NEVER)
+
+
+def due(known: Knowledge, name: Name, now: float) -> float:
+    """When to ask an endpoint; infinite = not before something else is known."""
+    if known.link.up is False:
+        return known.link.retry_at if name is Name.HEALTH else _NEVER
+    rule = {
+        Name.PROPS: _props,
+        Name.HEALTH: _health,
+        Name.RUNNING: _running,
+        Name.MODELS: _models,
+        Name.SLOTS: _slots,
+        Name.METRICS: _metrics,
+    }[name]
+    return rule(known, known.ends[name], now)
+
+
+def _again(end: Endpoint, seconds: float) -> float:
+    """So many seconds after it was asked last; at once where it never was."""
+    return -_NEVER if end.asked_at is None else end.asked_at + seconds
+
+
+def _props(known: Knowledge, end: Endpoint, now: float) -> float:
+    """First of all, before each look at idle slots, and while the model sleeps."""
+    if not known.is_ready:
+        return _NEVER
+    if known.restart_suspected or end.state is EndpointState.UNKNOWN:
+        return now
+    if end.state is EndpointState.KEY:
+        return _again(end, _KEY_RETRY)
+    if end.state in (EndpointState.LOADING, *_SILENT):
+        return _again(end, 1.0)
+    if end.state in UNFIT:
+        return _again(end, 5.0 if known.is_foreign else _RARELY)
+    return _props_of_sleeper(known, end, now) if known.may_sleep else _again(end, _RARELY)
+
+
+def _props_of_sleeper(known: Knowledge, end: Endpoint, now: float) -> float:
+    """Often enough to see the model fall asleep and wake, and right before a look that could wake it."""
+    interval = max(1.0, known.cadence.interval)
+    if known.asleep:
+        return _again(end, interval)
+    if known.has_work or known.slots is None:
+        return _again(end, _RARELY)
+    regular = _again(end, 5 * interval if known.metrics_tell else interval)
+    look = _look(known, known.ends[Name.SLOTS], now)
+    return regular if look == _NEVER or _is_fresh(end, look) else min(look, regular)
+
+
+def _is_fresh(props: Endpoint, look: float) -> bool:
+    """Whether /props answered so shortly before the look that the model cannot have fallen asleep unseen."""
+    return props.settled_at is not None and props.settled_at >= look - 0.5
+
+
+def _health(known: Knowledge, end: Endpoint, now: float) -> float:
+    """Only where nothing else shows whether the server lives."""
+    gap = max(1.0, known.cadence.interval)
+    slots, props = known.ends[Name.SLOTS], known.ends[Name.PROPS]
+    if slots.open and slots.asked_at is not None:
+        return max(slots.asked_at + PATIENCE, _again(end, gap))
+    if slots.state in _SILENT or props.state in _SILENT:
+        return _again(end, gap)
+    if props.state in UNFIT:
+        calm = slots.state is EndpointState.OK and end.settled_at is not None
+        return _again(end, _RARELY if calm else 2 * gap)
+    return _NEVER if _is_polled(known) else _again(end, 2 * gap)
+
+
+def _is_polled(known: Knowledge) -> bool:
+    """Whether some other endpoint is asked regularly and would show that the server is gone."""
+    if known.asleep or known.is_proxied:
+        return True
+    props, slots, metrics = (known.ends[name] for name in (Name.PROPS, Name.SLOTS, Name.METRICS))
+    if props.settled_at is None or props.state in (EndpointState.LOADING, EndpointState.KEY):
+        return True
+    return slots.state not in _GONE or (metrics.state is EndpointState.OK and known.metrics_every is None)
+
+
+def _running(known: Knowledge, end: Endpoint, now: float) -> float:
+    """llama-swap's list: at the interval; at anything else once, where /props says nothing."""
+    if known.kind is Kind.SWAP:
+        return _again(end, max(1.0, known.cadence.interval))
+    return now if known.state(Name.PROPS) in UNFIT and end.settled_at is None else _NEVER
+
+
+def _models(known: Knowledge, end: Endpoint, now: float) -> float:
+    """A router's list regularly; a server's own once, for the sizes of its model."""
+    if known.kind is Kind.ROUTER:
+        return _again(end, max(2.0, known.cadence.interval))
+    wanted = known.kind is Kind.SWAP or known.state(Name.SLOTS) is not EndpointState.UNKNOWN
+    return now if wanted and end.settled_at is None and known.state(Name.PROPS) is not EndpointState.KEY else _NEVER
+
+
+def _slots(known: Knowledge, end: Endpoint, now: float) -> float:
+    look = _look(known, end, now)
+    guarded = known.may_sleep and not known.has_work and not known.look_wanted and known.slots is not None
+    return _NEVER if guarded and not _is_fresh(known.ends[Name.PROPS], look) else look
+
+
+def _look(known: Knowledge, end: Endpoint, now: float) -> float:
+    """When the slots are wanted, whatever must be asked before."""
+    if not _may_look(known, end):
+        return _NEVER
+    if known.look_wanted or end.state is EndpointState.UNKNOWN:
+        return now
+    if end.state is EndpointState.KEY:
+        return _again(end, _KEY_RETRY)
+    if end.state is EndpointState.LOADING:
+        return _again(end, 1.0)
+    if end.state is EndpointState.BAD:
+        return _again(end, max(5.0, known.cadence.gap))
+    return _NEVER if known.holds else _again(end, known.cadence.gap)
+
+
+def _may_look(known: Knowledge, end: Endpoint) -> bool:
+    """Whether asking /slots is useful and wakes nobody."""
+    if not known.is_ready or end.state in _GONE or known.is_foreign or (known.asleep and not known.look_wanted):
+        return False
+    props = known.state(Name.PROPS)
+    if props in UNFIT and known.kind is not Kind.SWAP:
+        return all(known.ends[name].settled_at is not None for name in (Name.RUNNING, Name.HEALTH))
+    return props in (EndpointState.OK, EndpointState.OFF, *UNFIT)
+
+
+def _metrics(known: Knowledge, end: Endpoint, now: float) -> float:
+    """With each look at the slots while there is work, else in the ticks between."""
+    slots = known.ends[Name.SLOTS]
+    if known.metrics_every == 0 or end.state in _GONE or not known.is_ready:
+        return _NEVER
+    if (known.asleep and not known.look_wanted) or slots.state is EndpointState.UNKNOWN:
+        return _NEVER
+    if end.state in (EndpointState.KEY, EndpointState.BAD):
+        return _again(end, _RARELY)
+    return max(_again(end, known.metrics_every or 0.0), _metrics_beside(known, end, slots))
+
+
+def _metrics_beside(known: Knowledge, end: Endpoint, slots: Endpoint) -> float:
+    if slots.state is not EndpointState.OK:
+        return _again(end, max(1.0, known.cadence.interval))
+    if known.cadence.idle_gap is None or not known.metrics_tell:
+        looked = -_NEVER if slots.settled_at is None else slots.settled_at
+        return looked if looked > _again(end, 0.0) else _NEVER
+    return max(_again(end, 0.0), _again(slots, 0.0)) + known.cadence.interval

@@ -1,0 +1,63 @@
+"""Single values out of untrusted JSON: what cannot be read is None, whatever its type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..plain import plain
+
+__all__ = ["MAX_COUNT", "as_bool", "as_count", "as_int", "as_map", "as_number", "as_text", "first"]
+
+MAX_COUNT = 2**53
+"""Above this a count is nonsense: no server holds so many tokens, and a double no longer counts by ones."""
+
+
+def as_number(value: object) -> float | None:
+    """A finite number, also out of a string."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def as_int(value: object) -> int | None:
+    """A whole number within ±`MAX_COUNT`; 2.0 and "2" count as 2."""
+    number = as_number(value)
+    if number is None or not number.is_integer() or abs(number) > MAX_COUNT:
+        return None
+    return int(number)
+
+
+def as_count(value: object) -> int | None:
+    """A whole number that is not negative."""
+    number = as_int(value)
+    return None if number is None or number < 0 else number
+
+
+def as_bool(value: object) -> bool | None:
+    """A truth value; 0, 1 and the words for them count too."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return {"true": True, "1": True, "false": False, "0": False}.get(value.strip().lower())
+    return bool(value) if value in (0, 1) and isinstance(value, int | float) else None
+
+
+def as_text(value: object, limit: int = 300) -> str | None:
+    """A string, made inert; empty ones are None."""
+    return plain(value, limit) or None if isinstance(value, str) else None
+
+
+def as_map(value: object) -> Mapping[str, Any]:
+    """An object, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def first(row: Mapping[str, Any], *names: str) -> object:
+    """The first of several names a field had over the years that is present and not null."""
+    return next((row[name] for name in names if row.get(name) is not None), None)

@@ -1,0 +1,149 @@
+"""One word, one line and one piece of advice on whether a server elsewhere works."""
+
+from __future__ import annotations
+
+from ..snapshot import EndpointState, Health, HealthState
+from .endpoint import Endpoint, Kind, Name
+from .knowledge import UNFIT, Knowledge
+from .read_props import build_number
+from .wire import Fault
+
+__all__ = ["judge"]
+
+ANSWERING_BUILD = 10423
+"""From about this build (August 2026) /slots answers during a decode, so silence means more (spec §10.2)."""
+
+_SLOW = 3.0
+_OFF_ADVICE = {
+    Name.SLOTS: "start the server without --no-slots (builds before September 2025: with --slots)",
+    Name.METRICS: "start the server with --metrics",
+}
+_KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
+
+
+def judge(known: Knowledge, host: str, *, has_key: bool, now: float) -> Health:
+    """Say what is the case; `Health.since` is set where the trouble has a beginning."""
+    if known.link.up is None and known.ends[Name.PROPS].settled_at is None:
+        return Health(HealthState.CONNECTING, f"asking {host}")
+    if known.link.up is False:
+        return _unreachable(known, host, now)
+    if known.is_proxied and (known.chosen is None or not known.is_ready):
+        return _unchosen(known)
+    return _of_props(known, has_key, now) or _of_slots(known, has_key, now)
+
+
+def _unreachable(known: Knowledge, host: str, now: float) -> Health:
+    link = known.link
+    retry = f"asking again every {link.gap:.0f} s" if link.gap >= 1 else "asking again"
+    if link.fault is Fault.REFUSED:
+        text = f"connection refused by {host}"
+        return Health(HealthState.REFUSED, text, f"is llama-server running there? {retry}", link.down_since)
+    if link.fault is Fault.NAME:
+        return Health(HealthState.ERROR, f"host name not found: {host}", f"check the address; {retry}", link.down_since)
+    if link.fault is Fault.TLS:
+        text = f"no secure connection: {link.message}"
+        return Health(HealthState.ERROR, text, "try http://, or check the certificate", link.down_since)
+    if link.fault is Fault.UNREACHABLE:
+        return Health(
+            HealthState.NO_ANSWER, f"host not reachable: {host}", f"check the network; {retry}", link.down_since
+        )
+    seconds = now - (link.down_since if link.down_since is not None else now)
+    advice = "it may be suspended, or all its HTTP threads hold waiting requests; the last data stay"
+    return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, link.down_since)
+
+
+def _unchosen(known: Knowledge) -> Health:
+    kind = "router" if known.kind is Kind.ROUTER else "llama-swap"
+    if known.chosen is None:
+        count = len(known.models)
+        text = f"{kind} with {count} model{'' if count == 1 else 's'}, none chosen"
+        return Health(HealthState.ROUTER, text, "choose one in the list, or start with --model NAME")
+    entry = known.entry
+    if entry is None and known.ends[Name.MODELS].settled_at is None:
+        return Health(HealthState.CONNECTING, f"asking the {kind} for its models")
+    if entry is None:
+        return Health(HealthState.ROUTER, f"the {kind} has no model {known.chosen}", "choose one that is in its list")
+    if entry.state in ("loading", "starting"):
+        return Health(HealthState.LOADING, f"{known.chosen} is being loaded", "its slots appear by themselves")
+    text = f"{known.chosen} is {entry.state or 'not loaded'}"
+    return Health(HealthState.ROUTER, text, f"not asked, since that would load it; the {kind} does so at a request")
+
+
+def _of_props(known: Knowledge, has_key: bool, now: float) -> Health | None:
+    """What /props and /health decide before any slot is asked."""
+    props, health = known.ends[Name.PROPS], known.ends[Name.HEALTH]
+    if known.is_foreign:
+        text = "this is not a llama-server: it answers with " + (props.note or health.note or "something else")
+        return Health(HealthState.FOREIGN, text, "check the port, and the path before /slots if it has one")
+    if known.asleep:
+        advice = "press a key to look; that loads the model again"
+        return Health(HealthState.ASLEEP, "asleep: the model is unloaded, not polling", advice)
+    if EndpointState.KEY in (props.state, known.state(Name.SLOTS)):
+        return _key(has_key)
+    if EndpointState.LOADING in (props.state, known.state(Name.SLOTS)):
+        return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
+    if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
+        text = f"no answer from the server behind the proxy ({props.refusal.status}: {props.note})"
+        return Health(HealthState.NO_ANSWER, text, "is llama-server running behind it? asking again", props.asked_at)
+    if known.health is not None and known.health.failed and health.state is not EndpointState.UNKNOWN:
+        return Health(HealthState.ERROR, "the server reports an error", "see its log")
+    return None
+
+
+def _key(has_key: bool) -> Health:
+    if has_key:
+        return Health(HealthState.KEY, "the API key is wrong", f"{_KEY_ADVICE}; it must be one of the server's keys")
+    return Health(HealthState.KEY, "API key needed", _KEY_ADVICE)
+
+
+def _of_slots(known: Knowledge, has_key: bool, now: float) -> Health:
+    slots = known.ends[Name.SLOTS]
+    waited = slots.waiting_for(now)
+    if waited > max(_SLOW, 2 * known.cadence.interval) or slots.state is EndpointState.NO_ANSWER:
+        return _stalled(known, slots, waited or now - (slots.answered_at or now))
+    if slots.state is EndpointState.OK:
+        return Health(HealthState.OK, slots.note)
+    if slots.state is EndpointState.OFF:
+        return _without_slots(known, "the server runs without its slots view", _OFF_ADVICE[Name.SLOTS])
+    if slots.state is EndpointState.ABSENT:
+        return _without_slots(known, "the server has no /slots", _absent_advice(known))
+    if slots.state is EndpointState.TOO_LARGE:
+        text = f"{slots.note}: asked every {known.cadence.gap:.0f} s only"
+        return Health(HealthState.ERROR, text, "start the server without LLAMA_SERVER_SLOTS_DEBUG")
+    if slots.state is EndpointState.BAD:
+        return Health(HealthState.ERROR, f"/slots is unreadable: {slots.note}", "is there a proxy in between?")
+    return Health(HealthState.CONNECTING, "asking for the slots")
+
+
+def _stalled(known: Knowledge, slots: Endpoint, seconds: float) -> Health:
+    """/health answers, /slots does not: only builds that answer during a decode can be called stuck."""
+    number = build_number(known.props.build if known.props else None)
+    since = slots.asked_at
+    if slots.refusal is not None:
+        return Health(HealthState.STALLED, f"/slots: {slots.refusal.status} {slots.note}", "asking again", since)
+    if number is not None and number >= ANSWERING_BUILD:
+        text = f"alive but not scheduling for {seconds:.0f} s"
+        return Health(HealthState.STALLED, text, "if it stays so, only a restart of the server helps", since)
+    text = f"no answer from /slots for {seconds:.0f} s while /health answers: a long prompt, or stuck"
+    return Health(HealthState.STALLED, text, "builds before August 2026 answer only between two batches", since)
+
+
+def _without_slots(known: Knowledge, why: str, advice: str) -> Health:
+    """Without slots there may still be counters."""
+    metrics = known.state(Name.METRICS)
+    if metrics is EndpointState.OK:
+        return Health(HealthState.OK, f"{why}: only /metrics is shown", advice)
+    if metrics is EndpointState.UNKNOWN and known.metrics_every != 0:
+        return Health(HealthState.CONNECTING, f"{why}; asking /metrics")
+    if metrics is EndpointState.OFF and known.state(Name.SLOTS) is EndpointState.OFF:
+        text = f"{why} and without --metrics"
+        return Health(HealthState.NOTHING, f"reachable, but nothing to monitor: {text}", advice)
+    if metrics in UNFIT:
+        return Health(HealthState.NOTHING, f"reachable, but nothing to monitor: {why}, nor /metrics", advice)
+    return Health(HealthState.NOTHING, f"reachable, but nothing to monitor: {why}", advice)
+
+
+def _absent_advice(known: Knowledge) -> str:
+    if known.props is not None and known.props.refuses:
+        return "built before 2024: it also refuses requests when all slots are busy, instead of queueing them"
+    return "a server built before February 2024, or another one; check the path before /slots"

@@ -1,0 +1,177 @@
+"""One HTTP connection to a server: small GETs with a limit in size, a quiet retry, and a way to cut them off."""
+
+from __future__ import annotations
+
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from ..plain import plain
+from .address import Address, Secret
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["MAX_BODY", "Answer", "Fault", "Grip", "Wire", "fault_of", "open_client"]
+
+MAX_BODY = 8 * 1024 * 1024
+_KEEP_ALIVE = 4.5  # the server closes after 5 idle seconds (spec §7.1)
+
+
+class Fault(StrEnum):
+    """Why there is no answer."""
+
+    REFUSED = "connection refused"
+    NAME = "host name not found"
+    UNREACHABLE = "host not reachable"
+    TIMEOUT = "no answer"
+    DROPPED = "connection dropped"
+    TLS = "no secure connection"
+    TOO_LARGE = "answer too large"
+    OTHER = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: a status and body, or a fault with one line about it. ``seconds``: from asking to the end."""
+
+    status: int = 0
+    body: bytes = b""
+    fault: Fault | None = None
+    message: str = ""
+    seconds: float = 0.0
+    start_mark: str | None = None  # Process-Start-Time-Unix, the same as long as the server runs
+
+
+class Grip:
+    """Holds the sockets of a client, so that another thread can end a wait that has no end of its own."""
+
+    def __init__(self) -> None:
+        self._sockets: list[socket.socket] = []
+        self._lock = Lock()
+        self._closed = False
+
+    def trace(self, name: str, info: dict[str, Any]) -> None:
+        """Take note of each new connection (httpcore's trace extension)."""
+        if name in ("connection.connect_tcp.complete", "connection.connect_unix_socket.complete"):
+            with self._lock:
+                self._sockets = [known for known in self._sockets if known.fileno() >= 0]
+                self._sockets.append(info["return_value"].get_extra_info("socket"))
+            if self._closed:
+                self.cut()
+
+    def cut(self, *, for_good: bool = False) -> None:
+        """Break the connections; a waiting read ends at once. ``for_good``: later ones, too."""
+        self._closed = self._closed or for_good
+        with self._lock:
+            for known in self._sockets:
+                with suppress(OSError):
+                    known.shutdown(socket.SHUT_RDWR)
+
+
+def open_client(address: Address, authorization: Secret | None, *, keep: int) -> httpx.Client:
+    """A client for one server that keeps ``keep`` idle connections."""
+    import httpx
+
+    headers = {"Accept-Encoding": "identity", "User-Agent": "slotview"}
+    if authorization is not None:
+        headers["Authorization"] = authorization.reveal()
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=keep, keepalive_expiry=_KEEP_ALIVE)
+    base = address.origin + address.prefix
+    if address.is_local or base.startswith("http:"):  # spares reading the certificates of the whole world
+        transport = httpx.HTTPTransport(verify=not base.startswith("http:"), uds=address.socket, limits=limits)
+        return httpx.Client(base_url=base, headers=headers, transport=transport, trust_env=False)
+    return httpx.Client(base_url=base, headers=headers, limits=limits)
+
+
+def fault_of(error: Exception) -> tuple[Fault, str]:
+    """Sort a transport error, with one line that carries no secret."""
+    import httpx
+
+    text = str(error)
+    lower = text.lower()
+    if isinstance(error, httpx.TimeoutException):
+        return Fault.TIMEOUT, "no answer in time"
+    if isinstance(error, httpx.ConnectError):
+        return _connect_fault(lower), plain(text, 160)
+    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
+        return Fault.DROPPED, "the connection was dropped"
+    return Fault.OTHER, plain(text or type(error).__name__, 160)
+
+
+def _connect_fault(lower: str) -> Fault:
+    if any(word in lower for word in ("ssl", "certificate", "tls")):
+        return Fault.TLS
+    if any(word in lower for word in ("name or service", "nodename", "getaddrinfo", "name resolution", "no address")):
+        return Fault.NAME
+    return Fault.UNREACHABLE if "unreachable" in lower or "no route" in lower else Fault.REFUSED
+
+
+class Wire:
+    """GETs over one kept-alive connection, from one thread; `cut` and `close` from any."""
+
+    def __init__(self, address: Address, authorization: Secret | None) -> None:
+        self._address = address
+        self._authorization = authorization
+        self._client: httpx.Client | None = None
+        self._grip = Grip()
+
+    def get(self, path: str, params: dict[str, str], read_seconds: float) -> Answer:
+        """Ask once; where the kept connection turns out to be dropped, once more on a fresh one."""
+        begin = time.monotonic()
+        answer = self._ask(path, params, read_seconds)
+        if answer.fault is Fault.DROPPED:
+            answer = self._ask(path, params, read_seconds)
+        return Answer(
+            answer.status, answer.body, answer.fault, answer.message, time.monotonic() - begin, answer.start_mark
+        )
+
+    def _ask(self, path: str, params: dict[str, str], read_seconds: float) -> Answer:
+        import httpx
+
+        if self._client is None:
+            self._client = open_client(self._address, self._authorization, keep=1)
+        timeout = httpx.Timeout(read_seconds, connect=min(4.0, read_seconds))
+        extensions = {"trace": self._grip.trace}
+        try:
+            with self._client.stream("GET", path, params=params, timeout=timeout, extensions=extensions) as response:
+                return _read(response, time.monotonic() + 2 * read_seconds)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            fault, message = fault_of(error)
+            return Answer(fault=fault, message=message)
+
+    def cut(self) -> None:
+        """Break the present wait; `get` then asks once more."""
+        self._grip.cut()
+
+    def close(self) -> None:
+        """Break the present wait and every later one."""
+        self._grip.cut(for_good=True)
+
+    def dispose(self) -> None:
+        """Free the connection, from the thread that used it."""
+        if self._client is not None:
+            self._client.close()
+
+
+def _read(response: httpx.Response, deadline: float) -> Answer:
+    """Read a body up to the limit and the deadline; what goes beyond costs the connection, not the memory."""
+    announced = response.headers.get("content-length", "")
+    parts: list[bytes] = []
+    size = int(announced) if announced.isdigit() else 0
+    if size <= MAX_BODY:
+        size = 0
+        for part in response.iter_bytes():
+            size += len(part)
+            if size > MAX_BODY:
+                break
+            if time.monotonic() > deadline:
+                return Answer(fault=Fault.TIMEOUT, message="the answer trickles in too slowly")
+            parts.append(part)
+    if size > MAX_BODY:
+        return Answer(response.status_code, fault=Fault.TOO_LARGE, message=f"answer over {MAX_BODY // 2**20} MB")
+    return Answer(response.status_code, b"".join(parts), start_mark=response.headers.get("process-start-time-unix"))
