@@ -1,1 +1,1 @@
-"""Experiments in virtual time."""
+"""Experiments without a screen: workloads, capacity plans in virtual time, and their tables."""

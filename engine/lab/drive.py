@@ -1,0 +1,149 @@
+"""Runs the scheduler over a workload in virtual time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..events import Event, PoolFull, Purged, TaskStarted
+from ..model.sampling_params import SamplingParams
+from ..slots.task import Failed, Final, Result, TaskParams
+from .ghost import VOCABULARY
+from .workload import Arrival, Workload
+
+if TYPE_CHECKING:
+    from ..model.interface import TokenIds
+    from ..slots.core import Core, Piece
+
+__all__ = ["Done", "Drive", "StepCost", "measured"]
+
+StepCost = Callable[["Piece", int], int]
+"""Duration of a piece in µs, given the piece and the µs it really took here."""
+
+
+def measured(piece: Piece, taken: int) -> int:
+    """The step lasts as long as it really took: for measuring this machine."""
+    return taken
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How one request went. Times in seconds; ``error`` is the one line it ended with, if it failed."""
+
+    waited: float
+    first_token: float | None = None
+    seconds: float | None = None
+    n_decoded: int = 0
+    n_cached: int = 0
+    speed: float | None = None
+    truncated: bool = False
+    error: str | None = None
+
+
+@dataclass
+class Drive:
+    """One run. After `run`: what became of each request, when all was done, and the most tokens held."""
+
+    core: Core
+    workload: Workload
+    cost: StepCost
+    done: list[Done] = field(default_factory=list)
+    now: int = 0
+    peak_active: int = 0
+    peak_held: int = 0
+    n_purged: int = 0
+    n_overflows: int = 0
+    _posted: dict[int, int] = field(default_factory=dict)
+    _started: dict[int, int] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Let everything arrive, and turn the core until all is done. Idle time is jumped over."""
+        prompts = _Prompts(self.workload)
+        coming = deque(sorted(self.workload.arrivals, key=lambda arrival: arrival.at))
+        while coming or self.core.has_work:
+            while coming and round(coming[0].at * 1e6) <= self.now:
+                self._post(coming.popleft(), prompts)
+            if not self.core.has_work:
+                self.now = round(coming[0].at * 1e6)
+                continue
+            self._iterate()
+
+    def _post(self, arrival: Arrival, prompts: _Prompts) -> None:
+        at = round(arrival.at * 1e6)
+        sampling = SamplingParams(temperature=0.0, ignore_eos=True)
+        params = TaskParams(n_predict=arrival.n_answer, sampling=sampling)
+        (task,) = self.core.post([prompts.make(arrival.n_prompt)], params, at)
+        self._posted[task] = at
+
+    def _iterate(self) -> None:
+        """One iteration of the main loop, piece by piece."""
+        core, began = self.core, perf_counter_ns()
+        piece = core.begin(self.now)
+        self._look(core.take_events())  # before results: a refused prompt starts and ends in one go
+        self._hear(core.take_results())
+        while piece is not None:
+            core.compute(piece)
+            self.now += max(1, self.cost(piece, (perf_counter_ns() - began) // 1000))
+            began = perf_counter_ns()
+            piece = core.settle(piece, self.now)
+            self._measure()
+            self._look(core.take_events())
+            self._hear(core.take_results())
+
+    def _measure(self) -> None:
+        held = [(slot.n_tokens, slot.is_processing) for slot in self.core.slots]
+        self.peak_held = max(self.peak_held, sum(n for n, _ in held))
+        self.peak_active = max(self.peak_active, sum(n for n, busy in held if busy))
+
+    def _look(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if isinstance(event, TaskStarted):
+                self._started[event.task] = round(event.time * 1e6)
+            elif isinstance(event, Purged):
+                self.n_purged += 1
+            elif isinstance(event, PoolFull):
+                self.n_overflows += 1
+
+    def _hear(self, results: Iterable[Result]) -> None:
+        for result in results:
+            if isinstance(result, Final | Failed):
+                self.done.append(self._done(result))
+
+    def _done(self, result: Final | Failed) -> Done:
+        posted = self._posted.pop(result.task)
+        started = self._started.pop(result.task, self.now)
+        waited = (started - posted) / 1e6
+        if isinstance(result, Failed):
+            return Done(waited, error=result.message)
+        times = result.timings
+        seconds = times.predicted_us / 1e6
+        return Done(
+            waited=waited,
+            first_token=waited + times.prompt_us / 1e6,
+            seconds=(self.now - posted) / 1e6,
+            n_decoded=result.n_decoded,
+            n_cached=times.cache_n,
+            speed=(result.n_decoded - 1) / seconds if result.n_decoded > 1 and seconds > 0 else None,
+            truncated=result.truncated,
+        )
+
+
+class _Prompts:
+    """Prompts by seed: a common beginning, then tokens that no other prompt has in this order."""
+
+    def __init__(self, workload: Workload) -> None:
+        self._dice = np.random.default_rng(workload.seed)
+        self._shared: TokenIds = self._tokens(workload.shared)
+
+    def _tokens(self, n: int) -> TokenIds:
+        return self._dice.integers(2, VOCABULARY, n, dtype=np.int32)
+
+    def make(self, n: int) -> TokenIds:
+        """A prompt of ``n`` tokens."""
+        head = self._shared[:n]
+        return np.concatenate([head, self._tokens(n - len(head))])

@@ -1,0 +1,179 @@
+"""Capacity plans: which flags suit a workload, found by running the scheduler in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..context import ContextError, ContextPlan, LaunchFlags, ModelFacts, plan_context
+from ..pace import DeviceProfile
+from .workload import Workload
+
+if TYPE_CHECKING:
+    from ..model.interface import Model
+    from ..slots.options import CoreOptions
+    from .drive import Drive
+
+__all__ = ["PlanResult", "PlanRow", "run_plan", "spread"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """How one set of flags did. Times in seconds, sizes in tokens; None where nothing was measured.
+
+    ``error`` says in one line why the flags do not start; the counts are then all zero. ``speed`` is tokens per second
+    of all requests together, ``speed_each`` of one on average. ``wait`` is time in the queue, ``first_token`` from
+    arrival to the first token, each as mean and 95th percentile. ``pool_peak`` is the most that busy slots held.
+    """
+
+    flags: LaunchFlags
+    error: str | None = None
+    n_slots: int = 0
+    unified: bool = False
+    n_ctx_slot: int = 0
+    n_cells: int = 0
+    kv_bytes: int | None = None
+    seconds: float | None = None
+    n_done: int = 0
+    n_failed: int = 0
+    n_truncated: int = 0
+    n_tokens: int = 0
+    n_cached: int = 0
+    speed: float | None = None
+    speed_each: float | None = None
+    wait: float | None = None
+    wait_p95: float | None = None
+    first_token: float | None = None
+    first_token_p95: float | None = None
+    average_busy: float | None = None
+    pool_peak: int = 0
+    n_purged: int = 0
+    n_overflows: int = 0
+    failure: str | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it started and every request ended as it should."""
+        return self.error is None and self.n_failed == 0 and self.n_truncated == 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """All rows in the order of the candidates. ``device`` names the profile, or says that this machine was measured."""
+
+    workload: Workload
+    device: str
+    rows: tuple[PlanRow, ...]
+
+    @property
+    def best(self) -> PlanRow | None:
+        """The sound row that is done first; of equals the first."""
+        sound = [row for row in self.rows if row.is_sound and row.seconds is not None]
+        return min(sound, key=lambda row: row.seconds or 0.0, default=None)
+
+
+def spread(flags: LaunchFlags, slots: Iterable[int] = (1, 2, 4, 8), *, both_modes: bool = True) -> list[LaunchFlags]:
+    """The same flags with several numbers of slots, split and (from two slots on) unified."""
+    return [
+        replace(flags, parallel=n, kv_unified=unified)
+        for n in slots
+        for unified in ((False, True) if both_modes and n > 1 else (flags.kv_unified,))
+    ]
+
+
+def run_plan(
+    candidates: Sequence[LaunchFlags],
+    workload: Workload,
+    profile: DeviceProfile | None,
+    facts: ModelFacts,
+    *,
+    options: CoreOptions | None = None,
+    model: Model | None = None,
+    memory: int | None = None,
+    on_row: Callable[[PlanRow], None] | None = None,
+) -> PlanResult:
+    """Run every candidate over the workload; flags that cannot start get a row that says why.
+
+    With a ``profile`` time is virtual and no weights are needed. Without one, ``model`` really computes and its steps
+    are timed; idle time is jumped over in both. ``memory``: bytes of the machine (None = plenty). ``on_row`` hears of
+    each row as it is done. Raises `ValueError` where neither profile nor model is given.
+    """
+    if profile is None and model is None:
+        raise ValueError("a plan needs a device profile, or a model to measure this machine with")
+    rows: list[PlanRow] = []
+    for flags in candidates:
+        rows.append(_row(flags, workload, profile, facts, options, model, memory))
+        if on_row:
+            on_row(rows[-1])
+    return PlanResult(workload, profile.name if profile else "this machine, measured", tuple(rows))
+
+
+def _row(
+    flags: LaunchFlags,
+    workload: Workload,
+    profile: DeviceProfile | None,
+    facts: ModelFacts,
+    options: CoreOptions | None,
+    model: Model | None,
+    memory: int | None,
+) -> PlanRow:
+    from ..slots.core import Core
+    from ..slots.options import CoreOptions
+    from .drive import Drive, measured
+    from .ghost import GhostModel
+
+    try:
+        plan = plan_context(flags, facts, memory)
+        runs_real = profile is None and model is not None
+        core = Core(plan, model if runs_real and model else GhostModel(facts), options or CoreOptions(verbosity=0))
+    except (ContextError, ValueError) as error:
+        return PlanRow(flags, error=str(error))
+    except MemoryError:
+        return PlanRow(flags, error="not enough memory for the KV cache; lower -c or -np")
+    drive = Drive(core, workload, measured if profile is None else lambda piece, _: profile.step_us(piece))
+    drive.run()
+    return _measured_row(plan, drive)
+
+
+def _measured_row(plan: ContextPlan, drive: Drive) -> PlanRow:
+    good = [done for done in drive.done if done.error is None]
+    waits = [done.waited for done in good]
+    firsts = [done.first_token for done in good if done.first_token is not None]
+    speeds = [done.speed for done in good if done.speed is not None]
+    seconds = drive.now / 1e6 - min(arrival.at for arrival in drive.workload.arrivals)
+    n_tokens = sum(done.n_decoded for done in good)
+    return PlanRow(
+        flags=plan.flags,
+        n_slots=plan.n_slots,
+        unified=plan.unified,
+        n_ctx_slot=plan.slot_n_ctx,
+        n_cells=plan.n_cells,
+        kv_bytes=plan.kv_bytes,
+        seconds=seconds,
+        n_done=len(good),
+        n_failed=len(drive.done) - len(good),
+        n_truncated=sum(done.truncated for done in good),
+        n_tokens=n_tokens,
+        n_cached=sum(done.n_cached for done in good),
+        speed=n_tokens / seconds if good and seconds > 0 else None,
+        speed_each=_mean(speeds),
+        wait=_mean(waits),
+        wait_p95=_high(waits),
+        first_token=_mean(firsts),
+        first_token_p95=_high(firsts),
+        average_busy=drive.core.metrics.busy_per_decode,
+        pool_peak=min(plan.n_cells, drive.peak_active),  # a batch that found no room counts as far as there is room
+        n_purged=drive.n_purged,
+        n_overflows=drive.n_overflows,
+        failure=next((done.error for done in drive.done if done.error), None),
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _high(values: Sequence[float]) -> float | None:
+    """The 95th percentile: the value that 95 of 100 do not exceed."""
+    return sorted(values)[-(-95 * len(values) // 100) - 1] if values else None

@@ -1,0 +1,98 @@
+"""A plan's result as plain text: a table, and a chart drawn once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .plan import PlanResult, PlanRow
+
+__all__ = ["draw_plan", "format_plan"]
+
+MIB = 2**20
+
+_HEADS = ("slots", "pool", "n_ctx", "KV MiB", "time s", "tok/s", "each", "wait s", "p95", "first s", "p95", "busy",
+          "peak", "ended")  # fmt: skip
+
+
+def format_plan(result: PlanResult) -> str:
+    """The table, what it means, and which flags did best; lines end without blanks."""
+    lines = [f"{result.workload.about}; times of {result.device}", ""]
+    lines += _table([_HEADS, *[_cells(row) for row in result.rows if row.error is None]])
+    lines += [f"does not start: {_flags(row)}: {row.error}" for row in result.rows if row.error is not None]
+    lines += _notes(result)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cells(row: PlanRow) -> tuple[str, ...]:
+    mib = "?" if row.kv_bytes is None else f"{row.kv_bytes / MIB:.1f}"
+    ended = f"{row.n_done}/{row.n_done + row.n_failed}"
+    return (
+        str(row.n_slots),
+        "shared" if row.unified else "split",
+        str(row.n_ctx_slot),
+        mib,
+        *map(_number, (row.seconds, row.speed, row.speed_each, row.wait, row.wait_p95)),
+        *map(_number, (row.first_token, row.first_token_p95)),
+        "-" if row.average_busy is None else f"{row.average_busy:.2f}",
+        f"{100 * row.pool_peak / row.n_cells:.0f} %" if row.n_cells else "-",
+        ended,
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns as wide as they need, numbers to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+
+
+def _notes(result: PlanResult) -> list[str]:
+    lines = [""]
+    for row in result.rows:
+        if row.failure is not None:
+            lines.append(f"{_flags(row)}: {row.n_failed} failed: {row.failure}")
+        if row.n_truncated:
+            lines.append(f"{_flags(row)}: {row.n_truncated} answers were cut since the context was full")
+    best = result.best
+    if best is None:
+        lines.append("no candidate served every request in full: give -c more, or make prompts and answers shorter")
+    else:
+        lines.append(f"done first with every answer in full: {_flags(best)} ({_number(best.seconds)} s)")
+    return lines
+
+
+def _flags(row: PlanRow) -> str:
+    return " ".join(row.flags.arguments()) or "no flags"
+
+
+def draw_plan(result: PlanResult, width: int = 80, height: int = 24) -> str:
+    """Tokens per second together, and below it the mean wait, as bars over the candidates; text without colours."""
+    rows = [row for row in result.rows if row.error is None]
+    if not rows:
+        return "nothing to draw: no candidate starts"
+    names = [f"{row.n_slots}{'u' if row.unified else ''}" for row in rows]
+    half = max(8, height // 2)
+    charts = (
+        ("tokens per second together, by slots (u = one shared pool)", [row.speed or 0.0 for row in rows]),
+        ("mean wait in the queue, seconds", [row.wait or 0.0 for row in rows]),
+    )
+    return "\n".join(_bars(title, names, values, width, half) for title, values in charts)
+
+
+def _bars(title: str, names: list[str], values: list[float], width: int, height: int) -> str:
+    import plotext
+
+    figure = plotext.figure
+    figure.clear()
+    try:
+        figure.theme("colorless")
+        figure.plot_size(width, height)
+        figure.title(title)
+        figure.draw(figure.bar(names, [round(value, 1) for value in values], labeled=True))
+        text = str(plotext.uncolorize(str(figure.build())))
+    finally:
+        figure.clear()
+    return "\n".join(line.rstrip() for line in text.splitlines())

@@ -1,0 +1,163 @@
+"""Plans run the real scheduler in virtual time and say what each set of flags comes to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from slotview.engine.context import LaunchFlags, ModelFacts
+from slotview.engine.kv_size import KvShape
+from slotview.engine.lab.ghost import GhostModel
+from slotview.engine.lab.plan import PlanResult, PlanRow, run_plan, spread
+from slotview.engine.lab.report import draw_plan, format_plan
+from slotview.engine.lab.workload import Lengths, Workload, burst, parse_workload
+from slotview.engine.pace import DeviceProfile, profile
+from slotview.engine.slots.options import CoreOptions
+
+FACTS = ModelFacts(n_ctx_train=8192, shape=KvShape(30, 3, 64, 64))
+M4 = profile("m4-9b")
+FLAT = DeviceProfile("flat", "every step takes 10 ms", step=10.0, per_slot=0.0, per_prompt=10.0, per_prompt_token=0.0)
+
+
+def plan(workload: Workload, *candidates: LaunchFlags, device: DeviceProfile | None = M4) -> PlanResult:
+    return run_plan(candidates, workload, device, FACTS)
+
+
+def one(workload: Workload, flags: LaunchFlags, device: DeviceProfile | None = FLAT) -> PlanRow:
+    (row,) = plan(workload, flags, device=device).rows
+    return row
+
+
+@pytest.mark.parametrize(
+    ("n_slots", "seconds", "together", "each"), [(1, 24.3, 14.1, 16.3), (2, 17.2, 19.8, 12.8), (4, 12.7, 27.0, 9.8)]
+)
+def test_the_default_device_does_as_was_measured(n_slots: int, seconds: float, together: float, each: float) -> None:
+    """Eight requests at once, about 343 tokens in all, on a 9B model: within 10 % of the published figures."""
+    lengths = [64, 64, 20, 35, 64, 40, 28, 28]
+    eight = burst(8, Lengths(15), Lengths(43))
+    arrivals = tuple(replace(a, n_answer=n) for a, n in zip(eight.arrivals, lengths, strict=True))
+    row = one(replace(eight, arrivals=arrivals), LaunchFlags(ctx_size=8192, parallel=n_slots), M4)
+    assert row.n_tokens == 343
+    assert row.seconds == pytest.approx(seconds, rel=0.1)
+    assert row.speed == pytest.approx(together, rel=0.1)
+    assert row.speed_each == pytest.approx(each, rel=0.1)
+
+
+def test_times_follow_the_profile_exactly() -> None:
+    row = one(burst(1, Lengths(20), Lengths(11)), LaunchFlags(ctx_size=512, parallel=1))
+    assert row.seconds == pytest.approx(0.110)  # one step for the prompt and its first token, ten for the others
+    assert row.first_token == pytest.approx(0.010)
+    assert row.speed_each == pytest.approx(100.0)
+    assert (row.n_done, row.n_tokens, row.wait) == (1, 11, 0.0)
+
+
+def test_requests_wait_for_a_slot() -> None:
+    row = one(burst(2, Lengths(20), Lengths(11)), LaunchFlags(ctx_size=512, parallel=1))
+    assert row.wait == pytest.approx(0.110 / 2, abs=0.006)
+    assert row.wait_p95 == pytest.approx(0.110, abs=0.011)
+    assert row.average_busy == pytest.approx(1.0)
+
+
+def test_idle_time_is_jumped_over_and_counted() -> None:
+    row = one(burst(1, Lengths(20), Lengths(11), times=2, every=3600.0), LaunchFlags(ctx_size=512, parallel=1))
+    assert row.seconds == pytest.approx(3600.110, abs=0.01)
+
+
+def test_a_shared_pool_that_runs_full_fails_where_split_slots_do_not() -> None:
+    workload = burst(4, Lengths(61), Lengths(300))
+    shared = one(workload, LaunchFlags(ctx_size=512, parallel=4, kv_unified=True))
+    assert (shared.n_done, shared.n_failed, shared.n_overflows) == (0, 4, 1)
+    assert shared.failure == "Context size has been exceeded."
+    assert shared.pool_peak == 512
+    split = one(workload, LaunchFlags(ctx_size=2048, parallel=4))
+    assert (split.n_done, split.n_failed, split.n_truncated) == (4, 0, 0)
+
+
+def test_prompts_that_fit_no_slot_are_counted_with_their_reason() -> None:
+    row = one(burst(2, Lengths(300), Lengths(5)), LaunchFlags(ctx_size=512, parallel=2))
+    assert row.n_failed == 2
+    assert row.failure is not None
+    assert "request (300 tokens) exceeds the available context size (256 tokens)" in row.failure
+
+
+def test_answers_cut_by_the_context_are_not_sound() -> None:
+    row = one(burst(1, Lengths(100), Lengths(500)), LaunchFlags(ctx_size=256, parallel=1))
+    assert row.n_truncated == 1
+    assert not row.is_sound
+
+
+def test_a_common_beginning_is_reused() -> None:
+    flags = LaunchFlags(ctx_size=1024, parallel=1)
+    alike = one(parse_workload("burst n=4 prompt=200 answer=5 shared=150"), flags)
+    unlike = one(parse_workload("burst n=4 prompt=200 answer=5"), flags)
+    assert alike.n_cached == 3 * 150
+    assert unlike.n_cached < 10
+
+
+def test_flags_that_do_not_start_get_a_row_that_says_why() -> None:
+    result = plan(burst(1, Lengths(5), Lengths(5)), LaunchFlags(parallel=0), LaunchFlags(ctx_size=512, parallel=1))
+    assert result.rows[0].error is not None
+    assert "-np 0" in result.rows[0].error
+    assert result.best == result.rows[1]
+    assert "does not start: -np 0" in format_plan(result)
+
+
+def test_a_plan_is_the_same_every_time() -> None:
+    workload = parse_workload("poisson rate=2 seconds=20 prompt=20..200 answer=30~ seed=5")
+    flags = spread(LaunchFlags(ctx_size=4096), (1, 4))
+    assert plan(workload, *flags) == plan(workload, *flags)
+
+
+def test_this_machine_can_be_measured_with_a_model() -> None:
+    heard: list[PlanRow] = []
+    workload, flags = burst(2, Lengths(8), Lengths(4)), LaunchFlags(ctx_size=512, parallel=2)
+    result = run_plan([flags], workload, None, FACTS, model=GhostModel(FACTS), on_row=heard.append)
+    assert result.device == "this machine, measured"
+    assert tuple(heard) == result.rows
+    assert result.rows[0].seconds is not None
+    assert 0 < result.rows[0].seconds < 5
+    with pytest.raises(ValueError, match="device profile"):
+        run_plan([flags], workload, None, FACTS)
+
+
+def test_options_of_the_server_count() -> None:
+    workload, flags = burst(4, Lengths(30), Lengths(20)), LaunchFlags(ctx_size=1024, parallel=2)
+    static = run_plan([flags], workload, M4, FACTS, options=CoreOptions(batching="static", verbosity=0))
+    assert static.rows[0].n_done == 4
+
+
+def test_spread_offers_both_modes_where_they_differ() -> None:
+    flags = spread(LaunchFlags(ctx_size=2048), (1, 2))
+    assert [(each.parallel, each.kv_unified) for each in flags] == [(1, False), (2, False), (2, True)]
+
+
+def test_the_table_names_the_best_and_every_failure() -> None:
+    workload = burst(4, Lengths(61), Lengths(300))
+    candidates = (LaunchFlags(ctx_size=512, parallel=4, kv_unified=True), LaunchFlags(ctx_size=2048, parallel=4))
+    text = format_plan(plan(workload, *candidates))
+    lines = text.splitlines()
+    assert lines[0] == "4 requests at once: 61 prompt and 300 answer tokens; times of m4-9b"
+    assert lines[2].split()[:3] == ["slots", "pool", "n_ctx"]
+    assert "shared" in lines[3]
+    assert lines[3].endswith("0/4")
+    assert lines[4].endswith("4/4")
+    assert "-c 512 -np 4 -kvu: 4 failed: Context size has been exceeded." in text
+    assert lines[-1].startswith("done first with every answer in full: -c 2048 -np 4")
+    assert all(len(line) <= 110 for line in lines)
+
+
+def test_no_sound_candidate_is_said() -> None:
+    text = format_plan(plan(burst(1, Lengths(300), Lengths(5)), LaunchFlags(ctx_size=256, parallel=1)))
+    assert "no candidate served every request in full" in text
+
+
+def test_the_chart_is_plain_text_with_a_bar_for_each_candidate() -> None:
+    result = plan(burst(2, Lengths(5), Lengths(5)), *spread(LaunchFlags(ctx_size=1024), (1, 2)))
+    chart = draw_plan(result, width=60, height=20)
+    assert "tokens per second together" in chart
+    assert "2u" in chart
+    assert "\x1b" not in chart
+    assert max(len(line) for line in chart.splitlines()) <= 60
+    nothing = PlanResult(result.workload, result.device, (PlanRow(LaunchFlags(), error="no"),))
+    assert draw_plan(nothing) == "nothing to draw: no candidate starts"
