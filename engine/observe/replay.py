@@ -24,7 +24,7 @@ from ..backend import (
 from ..context import LaunchFlags
 from ..events import EventBatch, Notice
 from ..snapshot import Health, HealthState, SlotDetails, Snapshot
-from .recording import load_recording
+from .load import load_recording
 
 __all__ = ["ReplayBackend"]
 

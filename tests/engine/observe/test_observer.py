@@ -89,6 +89,11 @@ def test_doubling_gaps_while_idle_are_no_gap() -> None:
     assert not seen.history[-1].break_before
 
 
+def test_a_long_step_of_the_embedded_engine_is_no_gap() -> None:
+    seen = watch([look(0.0, idle(0, 1), poll=None), look(9.0, generating(0, 2, 1), poll=None)])
+    assert not seen.history[-1].break_before
+
+
 def test_a_slot_unused_again_is_a_restart() -> None:
     seen = watch([look(0.0, idle(0, 5), idle(1, 6)), look(1.0, idle(0), idle(1))])
     assert seen.restarts == 1

@@ -1,0 +1,89 @@
+"""Writes what is watched as JSON lines, to look at again later.
+
+The first line says which version wrote it; every further one holds a snapshot, the events since the one before, or
+both. Addresses lose user, password and query; prompts and answers are never part of a snapshot, and log lines that
+could quote them are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from ..backend import BackendError
+from ..events import Event, LogLine
+from ..snapshot import Snapshot
+from .codec import event_to, snapshot_to
+from .scrub import scrub_all
+
+__all__ = ["HEADER", "VERSION", "Recorder"]
+
+VERSION = 1
+HEADER = "slotview_recording"
+
+_QUOTING = ("prompt", "old: ", "new: ", "generated", "request:", "response:", "content")
+
+
+class Recorder:
+    """Writes a recording. Raises `BackendError` where the file cannot be written. Closes as a context manager."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._last: Snapshot | None = None
+        self._file: TextIO | None = None
+        try:
+            self._file = self._path.open("w", encoding="utf-8")
+        except OSError as error:
+            raise BackendError(f"cannot record to {self._path}: {error.strerror}") from None
+        self._line({HEADER: VERSION})
+
+    def write(self, snapshot: Snapshot, events: Sequence[Event] = ()) -> None:
+        """Add a look; one that says nothing new is left out."""
+        kept = [event_to(event) for event in events if _may_keep(event)]
+        line: dict[str, Any] = {"events": kept} if kept else {}
+        if self._is_news(snapshot):
+            line["snapshot"] = snapshot_to(snapshot)
+            self._last = snapshot
+        if line:
+            self._line(line)
+
+    def _is_news(self, snapshot: Snapshot) -> bool:
+        last = self._last
+        return last is None or replace(snapshot, time=last.time, serial=last.serial) != last
+
+    def _line(self, data: dict[str, Any]) -> None:
+        if self._file is None:
+            raise BackendError(f"the recording {self._path} is closed")
+        try:
+            json.dump(scrub_all(data), self._file, separators=(",", ":"), allow_nan=False)
+            self._file.write("\n")
+            self._file.flush()
+        except OSError as error:
+            self.close()
+            raise BackendError(f"the recording {self._path} stopped: {error.strerror}") from None
+
+    def close(self) -> None:
+        """End the file. Idempotent."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _may_keep(event: Event) -> bool:
+    """Debug and trace lines, and those that quote texts, may hold prompts."""
+    if not isinstance(event, LogLine):
+        return True
+    text = event.text.lower()
+    return event.level in ("I", "W", "E") and not any(word in text for word in _QUOTING)
