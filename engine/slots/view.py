@@ -50,13 +50,14 @@ class View:
         self._state = state
         self._facts = _facts(state)
         self._serial = 0
+        self._idle = [_slot_view(slot) for slot in state.slots]  # an idle slot's view is made once
 
     def snapshot(self, now: int) -> Snapshot:
         """Everything a watcher shows, as of the last completed piece."""
         state = self._state
         self._serial += 1
         time = now / 1e6
-        slots = tuple(_slot_view(slot) for slot in state.slots)
+        slots = tuple(_slot_view(slot) if slot.job is not None else self._idle_view(slot) for slot in state.slots)
         return Snapshot(
             time=time,
             serial=self._serial,
@@ -68,6 +69,12 @@ class View:
             pool=self._pool(),
             totals=self._totals(sum(view.is_busy for view in slots)),
         )
+
+    def _idle_view(self, slot: Slot) -> SlotView:
+        view = self._idle[slot.id]
+        if view.n_tokens != slot.n_tokens or view.task != slot.last_task:
+            view = self._idle[slot.id] = _slot_view(slot)
+        return view
 
     def _waiting(self) -> WaitingView:
         deferred = self._state.queue.deferred
@@ -161,8 +168,8 @@ def _slot_view(slot: Slot) -> SlotView:
         slot.n_predict_max == -1,
         slot.truncated,
         None,
-        slot.prompt_us / 1e6,
-        slot.gen_us / 1e6,
+        (slot.t_prompt_last - slot.t_start) / 1e6,
+        (slot.t_gen_last - slot.t_prompt_last) / 1e6 if slot.n_gen else 0.0,
         slot.started_at / 1e6,
     )
 

@@ -58,10 +58,9 @@ class ByteTokenizer:
 class StubKv:
     """``kept`` [n_stream, n_cells, 2]: token and position of each cell."""
 
-    type_k = "f32"
-    type_v = "f32"
-
-    def __init__(self, n_stream: int, n_cells: int) -> None:
+    def __init__(self, n_stream: int, n_cells: int, type_k: str = "f32", type_v: str = "f32") -> None:
+        self.type_k = type_k
+        self.type_v = type_v
         self.kept = np.full((n_stream, n_cells, 2), -1, np.int32)
 
     @property
@@ -103,7 +102,6 @@ class StubModel:
     size_bytes = 0
     n_embd = 1
     metadata: Mapping[str, object] = {}
-    kv_shape = KvShape(1, 1, 1, 1)
 
     def __init__(
         self,
@@ -111,7 +109,9 @@ class StubModel:
         tokenizer: ByteTokenizer | None = None,
         script: Mapping[str, Sequence[int]] | None = None,
         allowed: range = range(97, 123),
+        kv_shape: KvShape = KvShape(1, 1, 1, 1),
     ) -> None:
+        self.kv_shape = kv_shape
         self.n_ctx_train = n_ctx_train
         self.tokenizer = tokenizer or ByteTokenizer()
         self.n_vocab = self.tokenizer.n_vocab
@@ -120,9 +120,8 @@ class StubModel:
         self._allowed = allowed
 
     def new_kv(self, n_stream: int, n_cells: int, type_k: str, type_v: str) -> StubKv:
-        """Allocate; types are ignored."""
-        del type_k, type_v
-        return StubKv(n_stream, n_cells)
+        """Allocate; the types are only remembered."""
+        return StubKv(n_stream, n_cells, type_k, type_v)
 
     def forward(self, runs: Sequence[SequenceRun], kv: StubKv) -> FloatRows:
         """Store the runs' tokens and hash what each sequence then holds."""
