@@ -56,7 +56,7 @@ def overflow(scene: Scene) -> Finding | None:
     ended = plural(noted.n_tasks, "request")
     text = f"the shared pool ran full: {ended} ended with an error"
     if noted.how == "seen":
-        text = f"{ended} ended at once and left no tokens: the shared pool ran full"
+        text = f"{ended} ended at once and left no tokens, as when a shared pool runs full"
     evidence = "the pool counts, not a slot's share of its own n_ctx"
     if noted.fullest is not None and noted.active is not None:
         evidence = f"before: {count(noted.active)} tokens active, fullest slot at {percent(noted.fullest)} of its n_ctx"

@@ -27,23 +27,28 @@ def all_busy(scene: Scene) -> Finding | None:
 
 
 def idle_beside_waiting(scene: Scene) -> Finding | None:
-    """Requests wait although a slot is idle, with one unpinned among them or the pins unknown (spec §5.5, C22)."""
+    """Requests wait although a slot is idle, with one unpinned among them or the pins unknown (spec §5.5, C22).
+
+    Each release tries one request only. Pinned to a busy slot it goes back to the tail, and nobody else is tried.
+    """
     if not scene.waiting or not scene.idle or not scene.busy:
         return None
     idle, queue = scene.idle, scene.queue
-    if queue and all(_pinned_to_busy(scene, request) for request in queue):
+    pinned = [(request, slot) for request in queue if (slot := _pinned_to_busy(scene, request)) is not None]
+    if queue and len(pinned) == len(queue):
         return None
     evidence = f"{ids(idle)} idle, {scene.waiting} waiting"
-    held = _pinned_to_busy(scene, queue[0]) if queue else None
-    if held is not None:
-        evidence += f"; head of queue (task {queue[0].task}) pinned to busy slot {held.id}"
+    advice = "look for requests with id_slot or n above 1: they hold up those behind them"
+    if pinned:
+        request, slot = pinned[0]
+        who = f"head of queue (task {request.task})" if request is queue[0] else f"task {request.task}"
+        evidence += f"; {who} pinned to busy slot {slot.id}"
+        advice = "send requests without id_slot: one whose slot is busy holds up all others"
     return Finding(
         "idle-beside-waiting",
         f"{_wait(scene.waiting)} while {ids(idle)} {_be(idle)} idle",
         evidence,
-        "send requests without id_slot: only the queue's head is tried when a slot is freed"
-        if held is not None
-        else "look for requests with id_slot or n above 1: they hold up those behind them",
+        advice,
         slots=tuple(slot.id for slot in idle),
     )
 
@@ -107,5 +112,5 @@ RULES = (
     Rule(idle_beside_waiting, after=2.0),
     Rule(pins_leave_idle, after=2.0),
     Rule(serial_work, after=5.0),
-    Rule(all_busy, after=3.0),
+    Rule(all_busy, after=3.0, linger=1.0),
 )
