@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from slotview.engine.events import SlotChosen
@@ -74,7 +76,7 @@ def test_in_the_default_configuration_an_older_prompt_comes_back_from_ram_in_ano
 
 
 @pytest.mark.parametrize(("flags", "cached"), [({}, 0), ({"parallel": 4}, 13)])
-def test_a_pinned_conversation_loses_its_cache_only_in_the_unified_pool(flags: dict[str, int], cached: int) -> None:
+def test_a_pinned_conversation_loses_its_cache_only_in_the_unified_pool(flags: dict[str, Any], cached: int) -> None:
     desk = Desk(ctx_size=2048, cache_ram=8192, **flags)
     desk.answer(numbered(13), n_predict=1, id_slot=0)
     other = numbered(6, 1)

@@ -1,0 +1,93 @@
+"""A unified pool that runs full (spec §3.3, §11.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slotview.engine.events import Notice, PoolFull, Purged
+from slotview.engine.slots.task import StopType
+from tests.engine.slots.desk import Desk, numbered
+from tests.engine.stub_model import StubModel
+
+
+def test_an_idle_slot_is_purged_before_the_batch_is_halved() -> None:
+    desk = Desk(parallel=3, ctx_size=256, kv_unified=True)
+    desk.answer(numbered(110), n_predict=10, id_slot=0)
+    first = desk.ask(numbered(60, 1), n_predict=200, id_slot=1)
+    second = desk.ask(numbered(60, 2), n_predict=200, id_slot=2)
+    desk.run()
+    assert [(event.slot, event.n_tokens) for event in desk.happened(Purged)] == [(0, 119)]
+    warnings = desk.log(levels="W")
+    purge = next(i for i, line in enumerate(warnings) if "purging slot 0 with 119 tokens" in line)
+    assert "off = 0, n_batch = 256, ret = 1" in warnings[purge + 1]
+    halved = [line.rsplit("n_batch = ", 1)[1] for line in warnings if "retrying with smaller batch size" in line]
+    assert halved[1:9] == [f"{n}, ret = 1" for n in (128, 64, 32, 16, 8, 4, 2, 1)]
+    assert [desk.failed(task).status for task in (first, second)] == [500, 500]
+    assert desk.held == [0, 0, 0]
+
+
+def test_the_log_of_a_full_pool_is_the_recorded_one() -> None:
+    """Line by line what the server wrote for three requests of 62 tokens and a fourth one a step later."""
+    desk = Desk(ctx_size=512)
+    tasks = desk.post(*(numbered(62, i) for i in range(3)), n_predict=300)
+    desk.step()
+    tasks.append(desk.ask(numbered(62, 3), n_predict=300))
+    desk.run()
+    lines = [line for line in desk.log() if "cancel task" not in line]
+    start = next(i for i, line in enumerate(lines) if line.startswith("decode: failed"))
+    expected = [*tries(0, (4, 4, 4, 4, 4, 4, 4, 4, 2)), *tries(1, (3, 3, 3, 3, 3, 3, 3, 3, 2))]
+    expected.append("decode: failed to find a memory slot for batch of size 1")
+    expected.append("srv        decode: Context size has been exceeded. off = 1, n_batch = 1, ret = 1")
+    for slot, task in enumerate((tasks[3], tasks[2], tasks[1], tasks[0])):
+        n = 128 if slot == 0 else 129
+        expected += [
+            f"srv    send_error: task id = {task}, error: Context size has been exceeded.",
+            f"slot      release: id  {slot} | task {task} | stop processing: n_tokens = {n}, truncated = 0",
+            f"slot prompt_clear: id  {slot} | task -1 | clearing prompt with {n} tokens",
+        ]
+    expected.append("srv  update_slots: decode() failed: Context size has been exceeded.")
+    assert lines[start : start + len(expected)] == expected
+    assert desk.happened(PoolFull)[0].n_tasks == 4
+
+
+def tries(off: int, sizes: Sequence[int]) -> list[str]:
+    lines = []
+    for i, size in enumerate(sizes):
+        lines.append(f"decode: failed to find a memory slot for batch of size {size}")
+        wording = "failed to find free space in the KV cache, retrying with smaller batch size"
+        lines.append(f"srv        decode: {wording}, off = {off}, n_batch = {256 >> i}, ret = 1")
+    return lines
+
+
+def test_split_slots_never_run_the_pool_full() -> None:
+    desk = Desk(parallel=4, ctx_size=1024)
+    tasks = desk.post(*(numbered(100, i) for i in range(4)))
+    desk.run()
+    assert [desk.final(task).stop_type for task in tasks] == [StopType.LIMIT] * 4
+    assert not desk.happened(PoolFull)
+
+
+def test_those_who_wait_start_when_the_pool_killed_the_others() -> None:
+    desk = Desk(parallel=2, ctx_size=256, kv_unified=True)
+    killed = desk.post(numbered(120, 0), n_predict=100) + desk.post(numbered(120, 1), n_predict=100)
+    waiting = desk.ask(numbered(20, 2), n_predict=5)
+    desk.run()
+    assert all(desk.failed(task).message == "Context size has been exceeded." for task in killed)
+    assert desk.final(waiting).n_decoded == 5
+
+
+def test_a_model_that_breaks_ends_the_running_tasks_and_the_core_goes_on() -> None:
+    class Fragile(StubModel):
+        def forward(self, runs, kv):  # type: ignore[no-untyped-def]
+            if self.n_forward == 3:
+                self.n_forward += 1
+                raise FloatingPointError("overflow")
+            return super().forward(runs, kv)
+
+    desk = Desk(Fragile(), parallel=2, ctx_size=512)
+    tasks = [desk.ask(numbered(5, i), n_predict=10) for i in range(2)]
+    after = desk.ask(numbered(5, 3), n_predict=4)
+    desk.run()
+    assert {desk.failed(task).message for task in tasks} == {"Compute error."}
+    assert "overflow" in desk.happened(Notice)[0].text
+    assert desk.final(after).n_decoded == 4

@@ -1,0 +1,132 @@
+"""Other flags under running requests: nobody loses a token or says one twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slotview.engine.backend import RetuneReport
+from slotview.engine.events import Retuned
+from slotview.engine.slots.core import Core
+from tests.engine.slots.desk import Desk, numbered, plan_of
+
+
+def retune(desk: Desk, **flags: Any) -> RetuneReport:
+    plan = plan_of(desk.model.n_ctx_train, **flags)
+    core = Core(plan, desk.model, desk.options, now=desk.now)
+    report = core.requeue(desk.core.take_for_retune(), desk.now)
+    desk.core = core
+    return report
+
+
+def test_running_requests_go_on_to_the_text_they_would_have_had() -> None:
+    calm = Desk(parallel=4, ctx_size=2048)
+    expected = [calm.answer(numbered(10 + i, i), n_predict=40).text for i in range(6)]
+    desk = Desk(parallel=4, ctx_size=2048)
+    tasks = desk.post(*(numbered(10 + i, i) for i in range(6)), n_predict=40, stream=True)
+    desk.step(10)
+    report = retune(desk, parallel=2, ctx_size=2048)
+    desk.step(7)
+    retune(desk, parallel=3, ctx_size=1024, kv_unified=True)
+    desk.run()
+    assert report.n_requeued == 4
+    assert [desk.final(task).text for task in tasks] == expected
+    assert [desk.streamed(task) for task in tasks] == expected
+    assert [desk.final(task).n_decoded for task in tasks] == [40] * 6
+    assert [desk.final(task).n_prompt for task in tasks] == [10 + i for i in range(6)]
+
+
+def test_a_sampler_goes_on_where_it_was() -> None:
+    given = {"n_predict": 30, "temperature": 1.5, "seed": 7, "repeat_penalty": 1.3}
+    calm = Desk(parallel=1, ctx_size=512).answer(numbered(9), **given)
+    desk = Desk(parallel=1, ctx_size=512)
+    task = desk.ask(numbered(9), **given)
+    desk.step(11)
+    retune(desk, parallel=1, ctx_size=1024)
+    desk.run()
+    assert desk.final(task).text == calm.text
+
+
+def test_those_who_ran_are_first_in_order_of_arrival_and_waiters_keep_theirs() -> None:
+    desk = Desk(parallel=3, ctx_size=768)
+    tasks = [desk.ask(numbered(5, i), n_predict=20) for i in range(5)]
+    desk.step(3)
+    report = retune(desk, parallel=1, ctx_size=256)
+    desk.run()
+    assert desk.order_of_ends() == tasks
+    assert report.n_tokens_again == 3 * (5 + 2)
+    assert desk.happened(Retuned)[0].n_requeued == 3
+
+
+def test_one_that_no_longer_fits_ends_with_the_too_long_error() -> None:
+    desk = Desk(parallel=1, ctx_size=1024)
+    task = desk.ask(numbered(300), n_predict=50)
+    desk.step(5)
+    report = retune(desk, parallel=4, ctx_size=1024)
+    desk.run()
+    assert (report.n_requeued, report.n_ended) == (0, 1)
+    assert desk.failed(task).kind == "exceed_context_size_error"
+
+
+def test_pins_wrap_to_the_slots_there_are_now() -> None:
+    desk = Desk(parallel=4, ctx_size=1024)
+    task = desk.ask(numbered(5), n_predict=20, id_slot=3)
+    desk.step(3)
+    retune(desk, parallel=2, ctx_size=512)
+    desk.run()
+    assert desk.final(task).slot == 1
+
+
+def test_a_family_whose_prompt_was_not_done_starts_again_or_each_for_itself() -> None:
+    for n_slots in (3, 2):
+        desk = Desk(parallel=3, ctx_size=1536, batch=64)
+        tasks = desk.post(numbered(200), n_predict=6, n_cmpl=3)
+        desk.step(2)
+        retune(desk, parallel=n_slots, ctx_size=512 * n_slots)
+        desk.run()
+        assert len({desk.final(task).text for task in tasks}) == 1
+
+
+def test_children_that_generate_go_on_each_for_itself() -> None:
+    desk = Desk(parallel=3, ctx_size=768)
+    tasks = desk.post(numbered(20), n_predict=12, n_cmpl=3)
+    calm = Desk(parallel=1, ctx_size=256).answer(numbered(20), n_predict=12)
+    desk.step(4)
+    retune(desk, parallel=2, ctx_size=512)
+    desk.run()
+    assert [desk.final(task).text for task in tasks] == [calm.text] * 3
+
+
+def test_waiting_actions_and_cancels_move_along() -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    running, waiting = desk.ask(numbered(5), n_predict=20), desk.ask(numbered(5, 1), n_predict=20)
+    desk.step(3)
+    erase = desk.act("erase", 0)
+    desk.step()
+    desk.core.cancel(waiting)
+    retune(desk, parallel=2, ctx_size=512)
+    desk.run()
+    assert desk.final(running).n_decoded == 20
+    assert desk.failed(waiting).cancelled
+    assert desk.done(erase).action == "erase"
+
+
+def test_results_counters_and_ids_go_on() -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    first = desk.answer(numbered(5), n_predict=4)
+    retune(desk, parallel=2, ctx_size=512)
+    second = desk.answer(numbered(5), n_predict=4)
+    assert second.task > first.task
+    assert desk.core.scrape().tokens_predicted_total == 8
+
+
+def test_a_retune_inside_a_character_or_held_text_loses_nothing() -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    calm = desk.answer("x", n_predict=30)
+    stop = (calm.text[9:12] + "#",)
+    for n in range(8, 14):
+        desk = Desk(parallel=1, ctx_size=256)
+        task = desk.ask("x", n_predict=30, stream=True, stop=stop)
+        desk.step(n)
+        retune(desk, parallel=1, ctx_size=512)
+        desk.run()
+        assert desk.streamed(task) == calm.text
