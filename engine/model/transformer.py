@@ -1,66 +1,63 @@
 """The llama network in NumPy: one batched pass for all sequences of a step.
 
 Shapes: N = tokens of the batch, E = width, H = query heads, J = KV heads, D = head dimension, F = feed-forward width.
-Weights of norms are multiplied into the matrices that follow them, the attention scale into the queries', and matrices
-with the same input are one matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .attention import AttentionPlan, attend, plan_attention
+from .attention import Attention
+from .attention_plan import Share, plan_attention
+from .blas import one_thread
+from .crew import Crew, usable_cores
 from .hparams import HParams
 from .interface import FloatRows, KvShape, SequenceRun
 from .kv_store import TypedKvStore
 from .kv_types_float import Floats
-from .matmul import Matrix
+from .layer import Layer, TensorSource, load_layer
+from .matmul import Matrix, split_rows, usable_rows
 from .rope import Rope
 from .workspace import Workspace
 
 __all__ = ["Transformer"]
 
-TensorSource = Callable[[str], Floats]
 MOST_TOKENS = 512
-
-
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    """``qkv``: [(H + J) × D + J × Dv, E]; ``out``: [E, H × Dv]; ``gate_up``: [2F, E], negated; ``down``: [E, F]."""
-
-    qkv: Matrix
-    out: Matrix
-    gate_up: Matrix
-    down: Matrix
+MOST_THREADS = 8
+LEAST_TO_SHARE = 1_500_000
+"""Multiplications from which on a product is worth waking other threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What all layers of one batch share. ``rows``: rows of the store that take the new K and V."""
+    """What all layers of one batch share. ``rows``: [n] rows of the store that take the new K and V."""
 
     turns: NDArray[np.complex64]
     rows: NDArray[np.intp]
-    plan: AttentionPlan
+    shares: Sequence[Share]
     kv: TypedKvStore
 
 
 class Transformer:
     """Weights and scratch memory; `forward` and `shift` as in `Model`. Not to be called from two threads at once."""
 
-    def __init__(self, hparams: HParams, tensor: TensorSource) -> None:
+    def __init__(self, hparams: HParams, tensor: TensorSource, n_threads: int | None = None) -> None:
         self.hparams = hparams
         self._n_q = hparams.n_head * hparams.head_dim_k
         self._n_qk = self._n_q + hparams.n_head_kv * hparams.head_dim_k
+        self._crew = Crew(n_threads or min(usable_cores(), MOST_THREADS))
+        self._attentions = [Attention() for _ in range(self._crew.size)]
         self._work = Workspace()
         self._rope = Rope(hparams, tensor("rope_freqs.weight") if hparams.has_rope_freqs else None)
         self._embedding = tensor("token_embd.weight")
         self._output_norm = tensor("output_norm.weight")
-        self._output = Matrix(self._embedding if hparams.tied else tensor("output.weight"))
-        self._layers = [_load_layer(hparams, tensor, number) for number in range(hparams.n_layer)]
+        self._output = split_rows(self._embedding if hparams.tied else tensor("output.weight"), self._crew.size)
+        self._layers = [load_layer(hparams, tensor, number, self._crew.size) for number in range(hparams.n_layer)]
 
     @property
     def kv_shape(self) -> KvShape:
@@ -75,16 +72,17 @@ class Transformer:
     def forward(self, runs: Sequence[SequenceRun], kv: TypedKvStore) -> FloatRows:
         """Logits [R, V] of the runs that want them, in order; valid until the next call. Stores K and V."""
         n_wanted = sum(run.wants_logits for run in runs)
-        last = self._work.floats("last", n_wanted, self.hparams.n_embd)
+        last = self._work.floats("last", usable_rows(n_wanted), self.hparams.n_embd)
+        last[n_wanted:] = 0
         n_done = 0
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(all="ignore"), one_thread():
             for piece in _pieces(runs):
                 ends = np.cumsum([len(run.tokens) for run in piece])
                 wanted = ends[[run.wants_logits for run in piece]] - 1
                 hidden = self._hidden(piece, kv)
-                np.take(hidden, wanted, axis=0, out=last[n_done : n_done + len(wanted)])
+                last[n_done : n_done + len(wanted)] = hidden[wanted]
                 n_done += len(wanted)
-            return self._logits(last)
+            return self._logits(last)[:n_wanted]
 
     def shift(self, kv: TypedKvStore, stream: int, cells: NDArray[np.intp], deltas: NDArray[np.int32]) -> None:
         """Rotate the K of cells by deltas positions (spec §3.4); V stays."""
@@ -97,37 +95,61 @@ class Transformer:
             kv.k.put(layer, rows, kv.k.rotate(keys))
 
     def _hidden(self, runs: Sequence[SequenceRun], kv: TypedKvStore) -> Floats:
-        """Output of the last layer [N, E]."""
+        """Output of the last layer [N, E]; a lone token gets a silent companion."""
         positions = np.concatenate([np.arange(run.first_pos, len(run.cells)) for run in runs])
         rows = np.concatenate([kv.rows(run.stream, run.cells[run.first_pos :]) for run in runs])
-        step = _Step(self._rope.at(positions), rows, plan_attention(runs, kv), kv)
-        x = self._work.floats("x", len(rows), self.hparams.n_embd)
-        np.take(self._embedding, np.concatenate([run.tokens for run in runs]), axis=0, out=x)
+        shares = plan_attention(runs, kv, self._crew.size)
+        n = len(rows)
+        step = _Step(self._rope.at(positions), rows, shares, kv)
+        x = self._work.floats("x", usable_rows(n), self.hparams.n_embd)
+        x[:n] = self._embedding[np.concatenate([run.tokens for run in runs])]
+        x[n:] = 0
+        self._work.floats("mixed", len(x), self.hparams.n_head * self.hparams.head_dim_v)[n:] = 0
         for number, layer in enumerate(self._layers):
             self._attention(x, number, layer, step)
             self._feed_forward(x, layer)
         return x
 
-    def _attention(self, x: Floats, number: int, layer: _Layer, step: _Step) -> None:
-        h, kv, n = self.hparams, step.kv, len(x)
-        qkv = layer.qkv.product(self._normed(x), self._work.floats("qkv", n, layer.qkv.n_out))
+    def _attention(self, x: Floats, number: int, layer: Layer, step: _Step) -> None:
+        """Add the attention's output to x, after storing the new K and V."""
+        h, kv, n = self.hparams, step.kv, len(step.rows)
+        qkv = self._product(layer.qkv, self._normed(x), "qkv")[:n]
         self._rope.rotate(qkv[:, : self._n_qk].reshape(n, -1, h.head_dim_k), step.turns)
         kv.k.put(number, step.rows, kv.k.rotate(qkv[:, self._n_q : self._n_qk]))
         kv.v.put(number, step.rows, kv.v.rotate(qkv[:, self._n_qk :]))
-        mixed = self._work.floats("mixed", n, layer.out.n_in)
-        attend(kv.k.rotate(qkv[:, : self._n_q]), step.plan, number, kv, mixed, self._work)
-        x += layer.out.product(kv.v.rotate(mixed), self._work.floats("back", n, h.n_embd))
+        mixed = self._work.floats("mixed", len(x), h.n_head * h.head_dim_v)
+        q = kv.k.rotate(qkv[:, : self._n_q])
+        pairs = zip(self._attentions, step.shares, strict=False)
+        self._crew.run([partial(part.attend, share, number, kv, q, mixed) for part, share in pairs])
+        x += self._product(layer.out, kv.v.rotate(mixed), "back")
 
-    def _feed_forward(self, x: Floats, layer: _Layer) -> None:
-        """Add down(silu(gate) × up). With -gate and -up at hand that is gate × up / (1 + exp(-gate))."""
-        n, n_ff = len(x), layer.down.n_in
-        both = layer.gate_up.product(self._normed(x), self._work.floats("gate_up", n, 2 * n_ff))
-        gate, up = both[:, :n_ff], both[:, n_ff:]
-        inner = np.multiply(gate, up, out=self._work.floats("inner", n, n_ff))
-        np.exp(gate, out=gate)
-        np.add(gate, np.float32(1), out=gate)
-        np.divide(inner, gate, out=inner)
-        x += layer.down.product(inner, self._work.floats("back", n, self.hparams.n_embd))
+    def _feed_forward(self, x: Floats, layer: Layer) -> None:
+        """Add down(silu(gate) × up) to x; each thread takes a part of the inner width."""
+        rows = self._normed(x)
+        back = self._work.floats("parts", len(layer.feed_forward), *x.shape)
+        tasks = [partial(part.run, rows, out) for part, out in zip(layer.feed_forward, back, strict=True)]
+        self._share(tasks, 3 * self.hparams.n_ff * x.size)
+        for out in back:
+            x += out
+
+    def _product(self, parts: Sequence[Matrix], rows: Floats, name: str) -> Floats:
+        """rows [n, n_in] times a matrix whose rows are split among the threads: [n, n_out] in scratch memory."""
+        out = self._work.floats(name, len(rows), sum(part.n_out for part in parts))
+        tasks: list[Callable[[], None]] = []
+        begin = 0
+        for part in parts:
+            tasks.append(partial(part.product, rows, out[:, begin : begin + part.n_out]))
+            begin += part.n_out
+        self._share(tasks, rows.size * begin)
+        return out
+
+    def _share(self, tasks: Sequence[Callable[[], None]], n_products: int) -> None:
+        """Do tasks at the same time where there is enough to do, else one after the other."""
+        if n_products >= LEAST_TO_SHARE:
+            self._crew.run(tasks)
+            return
+        for task in tasks:
+            task()
 
     def _normed(self, x: Floats) -> Floats:
         """x / root mean square, the norm's weights being part of the next matrix. [N, E]"""
@@ -142,23 +164,7 @@ class Transformer:
     def _logits(self, last: Floats) -> FloatRows:
         normed = self._normed(last)
         normed *= self._output_norm
-        return self._output.product(normed, self._work.floats("logits", len(last), self._output.n_out))
-
-
-def _load_layer(h: HParams, tensor: TensorSource, number: int) -> _Layer:
-    def get(name: str) -> Floats:
-        return tensor(f"blk.{number}.{name}.weight")
-
-    attn_norm, ffn_norm = get("attn_norm"), get("ffn_norm")
-    q = get("attn_q") * np.float32(h.head_dim_k**-0.5)
-    qkv = np.concatenate([q, get("attn_k"), get("attn_v")])
-    gate_up = np.concatenate([get("ffn_gate"), get("ffn_up")])
-    return _Layer(
-        qkv=Matrix(np.multiply(qkv, attn_norm, out=qkv)),
-        out=Matrix(get("attn_output")),
-        gate_up=Matrix(np.multiply(gate_up, -ffn_norm, out=gate_up)),
-        down=Matrix(get("ffn_down")),
-    )
+        return self._product(self._output, normed, "logits")
 
 
 def _pieces(runs: Sequence[SequenceRun]) -> Iterator[list[SequenceRun]]:

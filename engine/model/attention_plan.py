@@ -1,0 +1,123 @@
+"""Which tokens of a batch attend together, and how the work is shared among threads.
+
+Single tokens of sequences with few cells are grouped, padded to a length that depends on their own cells only; all others
+go run by run. So no result depends on what else is in the batch.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .interface import SequenceRun
+from .kv_store import TypedKvStore
+from .kv_types_float import Floats
+
+__all__ = ["Group", "Share", "Span", "plan_attention"]
+
+CellIds = NDArray[np.intp]
+GROUPED_CELLS = 512
+PADDING = 32
+GROUP_FLOATS = 1 << 18
+"""Values of K of a group at most: a megabyte, so that they stay in a core's cache."""
+SPAN_TOKENS = 64
+FEWEST_CELLS_TO_SHARE = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One token each of B sequences. ``tokens``: [B] places in the batch; ``rows``: [B, T]; ``mask``: [B, 1, 1, T]."""
+
+    tokens: CellIds
+    rows: CellIds
+    mask: Floats | None
+
+    @property
+    def cost(self) -> int:
+        """Cells to read."""
+        return self.rows.size
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """n tokens from ``begin``, the last of ``n_cells``; ``rows`` is a slice where the cells follow each other."""
+
+    begin: int
+    n: int
+    n_cells: int
+    rows: CellIds | slice
+
+    @property
+    def cost(self) -> int:
+        """Cells to read, growing with the tokens that look at them."""
+        return self.n_cells * (1 + self.n // 4)
+
+
+Share = list[Group | Span]
+
+
+def plan_attention(runs: Sequence[SequenceRun], kv: TypedKvStore, n_shares: int) -> Sequence[Share]:
+    """Cut a batch into groups and spans and deal them out to at most ``n_shares`` threads."""
+    spans: list[Span] = []
+    short: defaultdict[int, list[tuple[int, CellIds]]] = defaultdict(list)
+    begin = 0
+    for run in runs:
+        n_cells = len(run.cells)
+        if len(run.tokens) == 1 and n_cells <= GROUPED_CELLS:
+            short[-(-n_cells // PADDING) * PADDING].append((begin, kv.rows(run.stream, run.cells)))
+        else:
+            spans += _spans(run, begin, kv)
+        begin += len(run.tokens)
+    n_shares = min(n_shares, max(1, sum(len(run.cells) for run in runs) // FEWEST_CELLS_TO_SHARE))
+    width = kv.shape.n_head_kv * max(kv.shape.head_dim_k, kv.shape.head_dim_v)
+    groups = (group for length, members in short.items() for group in _groups(length, members, width, n_shares))
+    return _deal([*groups, *spans], n_shares)
+
+
+def _spans(run: SequenceRun, begin: int, kv: TypedKvStore) -> Iterator[Span]:
+    """Cut a run into spans whose scores stay in a core's cache."""
+    offset = run.stream * kv.n_cells
+    for first in range(0, len(run.tokens), SPAN_TOKENS):
+        n = min(SPAN_TOKENS, len(run.tokens) - first)
+        n_cells = run.first_pos + first + n
+        if run.start is None:
+            yield Span(begin + first, n, n_cells, run.cells[:n_cells] + offset)
+        else:
+            yield Span(begin + first, n, n_cells, slice(offset + run.start, offset + run.start + n_cells))
+
+
+def _groups(length: int, members: Sequence[tuple[int, CellIds]], width: int, n_shares: int) -> Iterator[Group]:
+    """Cut sequences of one padded length into groups."""
+    size = max(1, min(GROUP_FLOATS // (length * width), -(-len(members) // n_shares)))
+    for first in range(0, len(members), size):
+        part = members[first : first + size]
+        rows = np.empty((len(part), length), np.intp)
+        for padded, (_, cells) in zip(rows, part, strict=True):
+            padded[: len(cells)] = cells
+            padded[len(cells) :] = cells[0]
+        tokens = np.array([token for token, _ in part], np.intp)
+        yield Group(tokens, rows, _padding_mask([len(cells) for _, cells in part], length))
+
+
+def _padding_mask(counts: Sequence[int], length: int) -> Floats | None:
+    if min(counts) == length:
+        return None
+    mask = np.where(np.arange(length) < np.array(counts)[:, None], np.float32(0), np.float32(-np.inf))
+    return mask[:, None, None]
+
+
+def _deal(units: Share, n_shares: int) -> Sequence[Share]:
+    """Costliest first, each to the thread with least to do."""
+    if n_shares == 1:
+        return [units]
+    shares: list[Share] = [[] for _ in range(n_shares)]
+    costs = [0] * n_shares
+    for unit in sorted(units, key=lambda unit: -unit.cost):
+        least = costs.index(min(costs))
+        shares[least].append(unit)
+        costs[least] += unit.cost
+    return [share for share in shares if share]

@@ -1,0 +1,105 @@
+"""Open a model file: tokenizer and network behind the `Model` protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .gguf import ModelFile, load_model_file
+from .interface import FloatRows, KvShape, KvStore, SequenceRun, Tokenizer
+from .kv_store import TypedKvStore
+from .tokenizer import load_tokenizer
+from .transformer import Transformer
+
+__all__ = ["FileModel", "load_model"]
+
+
+class FileModel:
+    """`Model` over an open file."""
+
+    def __init__(self, file: ModelFile, tokenizer: Tokenizer) -> None:
+        self._file = file
+        self._tokenizer = tokenizer
+        self._network = Transformer(file.hparams, file.tensor)
+
+    @property
+    def name(self) -> str:
+        """general.name, else the file's name without its ending."""
+        return self._file.name
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return str(self._file.path)
+
+    @property
+    def n_params(self) -> int:
+        """Number of weights."""
+        return self._file.n_params
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all tensors in the file."""
+        return self._file.size_bytes
+
+    @property
+    def ftype(self) -> str:
+        """Name of the file's main tensor type."""
+        return self._file.ftype
+
+    @property
+    def n_embd(self) -> int:
+        """Width."""
+        return self._file.hparams.n_embd
+
+    @property
+    def n_vocab(self) -> int:
+        """Columns of the logits."""
+        return self._file.hparams.n_vocab
+
+    @property
+    def n_ctx_train(self) -> int:
+        """Trained context in tokens."""
+        return self._file.hparams.n_ctx_train
+
+    @property
+    def kv_shape(self) -> KvShape:
+        """What one cell holds."""
+        return self._network.kv_shape
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The file's tokenizer."""
+        return self._tokenizer
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """Scalar metadata of the file."""
+        return self._file.metadata
+
+    def new_kv(self, n_stream: int, n_cells: int, type_k: str, type_v: str) -> KvStore:
+        """Allocate a store. Raises `ValueError` for a type that cannot be used."""
+        return self._network.new_kv(n_stream, n_cells, type_k, type_v)
+
+    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> FloatRows:
+        """Logits [R, V] of the runs that want them; the array is reused by the next call."""
+        return self._network.forward(runs, _own(kv))
+
+    def shift(self, kv: KvStore, stream: int, cells: NDArray[np.intp], deltas: NDArray[np.int32]) -> None:
+        """Rotate the K of ``cells`` by ``deltas`` positions (spec §3.4); V stays."""
+        self._network.shift(_own(kv), stream, cells, deltas)
+
+
+def _own(kv: KvStore) -> TypedKvStore:
+    if not isinstance(kv, TypedKvStore):
+        raise TypeError(f"a store made by new_kv is needed, not {type(kv).__name__}")
+    return kv
+
+
+def load_model(path: str | os.PathLike[str]) -> FileModel:
+    """Open a GGUF file. Raises `ModelFileError` with one line that names the file and what is wrong."""
+    file = load_model_file(path)
+    return FileModel(file, load_tokenizer(file))
