@@ -1,0 +1,75 @@
+"""One look at a server for scripts: a dict for JSON, and an exit code."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from ..snapshot import EndpointState, HealthState, Snapshot
+from .backend import RemoteBackend
+
+__all__ = ["ExitCode", "exit_code", "snapshot_once"]
+
+
+class ExitCode(IntEnum):
+    """What ``slotview attach URL --once`` ends with."""
+
+    RIGHT = 0
+    FAILED = 1
+    USAGE = 2
+    UNREACHABLE = 3
+    KEY = 4
+    FOREIGN = 5
+    SLOTS_OFF = 6
+    LOADING = 7
+    ASLEEP = 8
+    NO_MODEL = 9
+
+
+_OF_STATE = {
+    HealthState.REFUSED: ExitCode.UNREACHABLE,
+    HealthState.NO_ANSWER: ExitCode.UNREACHABLE,
+    HealthState.CONNECTING: ExitCode.UNREACHABLE,
+    HealthState.KEY: ExitCode.KEY,
+    HealthState.FOREIGN: ExitCode.FOREIGN,
+    HealthState.NOTHING: ExitCode.SLOTS_OFF,
+    HealthState.LOADING: ExitCode.LOADING,
+    HealthState.ASLEEP: ExitCode.ASLEEP,
+}
+
+
+def snapshot_once(
+    url: str, *, api_key: str | None = None, model: str | None = None, seconds: float = 10.0
+) -> tuple[dict[str, Any], ExitCode]:
+    """Look once and return the documented JSON form and the exit code. Raises `AddressError` for a bad URL or key."""
+    from .snapshot_json import as_json
+
+    backend = RemoteBackend(url, api_key=api_key, model=model)
+    backend.start()
+    try:
+        snapshot = backend.wait_until(is_settled, seconds)
+    finally:
+        backend.close()
+    code = exit_code(snapshot, model)
+    return as_json(snapshot, code).model_dump(mode="json"), code
+
+
+def is_settled(snapshot: Snapshot) -> bool:
+    """Whether all that can be known with one look is known."""
+    ends = snapshot.facts.endpoints
+    if snapshot.health.state is not HealthState.OK:
+        models_pending = snapshot.health.state is HealthState.ROUTER and not snapshot.facts.models
+        return snapshot.health.state is not HealthState.CONNECTING and not models_pending
+    return all(ends[name].state is not EndpointState.UNKNOWN for name in ("metrics", "models"))
+
+
+def exit_code(snapshot: Snapshot, model: str | None = None) -> ExitCode:
+    """Say in one number what the snapshot shows."""
+    state = snapshot.health.state
+    if state is HealthState.OK:
+        return ExitCode.RIGHT if snapshot.slots is not None else ExitCode.SLOTS_OFF
+    if state is HealthState.ROUTER:  # a model that is not loaded counts as asleep
+        return ExitCode.ASLEEP if model in dict(snapshot.facts.models) else ExitCode.NO_MODEL
+    if state is HealthState.ERROR and snapshot.facts.endpoints["slots"].state is EndpointState.UNKNOWN:
+        return ExitCode.UNREACHABLE
+    return _OF_STATE.get(state, ExitCode.FAILED)

@@ -1,0 +1,205 @@
+"""How often a server is asked, in virtual time."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from slotview.engine.remote.picture import picture
+from slotview.engine.remote.verdict import judge
+from slotview.engine.remote.wire import Answer, Fault
+from slotview.engine.snapshot import Health, HealthState
+from tests.engine.remote.recorded import body, healthy, metrics, recorded, slot
+from tests.engine.remote.simulated import Server, Simulation
+from tests.fake_server import NOT_FOUND, Reply, json_reply
+
+IDLE = [slot(busy=False)]
+CALM = metrics(requests_processing=0, requests_deferred=0, n_decode_total=5)
+
+
+def server(slots: object = IDLE, metrics: Reply = CALM, **props: object) -> Server:
+    """A server that never changes."""
+    routes = healthy(json_reply(slots), metrics=metrics)
+    routes["/props"] = json_reply({**body("props"), "build_info": "b11434-0123abcd", **props})
+
+    def answer(path: str, _params: dict[str, str], _now: float) -> Reply:
+        reply = routes.get(path, NOT_FOUND)
+        assert isinstance(reply, Reply)
+        return reply
+
+    return answer
+
+
+def note(simulation: Simulation) -> str:
+    view = picture(simulation.known, "", Health(), simulation.now, 0).poll
+    assert view is not None
+    return view.note
+
+
+def gaps(times: list[float]) -> list[float]:
+    return [round(after - before) for before, after in pairwise(times)]
+
+
+def test_props_are_asked_before_anything_else() -> None:
+    simulation = Simulation(server())
+    simulation.run(0.1)
+    paths = [path for _, path, _ in simulation.asked]
+    assert paths[0] == "/props"
+    assert sorted(paths) == ["/metrics", "/props", "/slots", "/v1/models"]
+
+
+def test_busy_slots_are_asked_at_the_interval_with_metrics_beside() -> None:
+    simulation = Simulation(server([slot(decoded=5)], metrics(requests_processing=1)))
+    simulation.run(20)
+    assert set(gaps(simulation.times("/slots"))) == {1}
+    assert len(simulation.times("/metrics")) == len(simulation.times("/slots"))
+    assert len(simulation.times("/props")) == 1
+    assert simulation.busiest_second(since=1) <= 2
+
+
+def test_idle_slots_are_asked_at_doubling_gaps_up_to_a_minute() -> None:
+    simulation = Simulation(server(metrics=recorded("metrics_off_501"), endpoint_metrics=False))
+    simulation.run(400)
+    assert gaps(simulation.times("/slots"))[:8] == [1, 2, 4, 8, 16, 32, 60, 60]
+    assert note(simulation).startswith("idle, looking every 60 s")
+
+
+def test_an_idle_attach_asks_at_most_twice_a_second() -> None:
+    for metrics_reply, told in ((CALM, True), (recorded("metrics_off_501"), False)):
+        simulation = Simulation(server(metrics=metrics_reply, endpoint_metrics=told))
+        simulation.run(100)
+        assert simulation.busiest_second(since=1) <= 2
+        assert len(simulation.asked) / 100 < 1.5
+
+
+def test_metrics_make_looking_at_long_idle_slots_needless() -> None:
+    simulation = Simulation(server())
+    simulation.run(400)
+    assert gaps(simulation.times("/slots")) == [1, 2, 4, 8, 16, 32]
+    assert note(simulation) == "idle, not looking; /metrics tells when work begins"
+    assert simulation.known.slots_at == pytest.approx(simulation.now, abs=2)
+
+
+@pytest.mark.parametrize(
+    "sign", [{"requests_processing": 1}, {"requests_processing": 0, "requests_deferred": 1},
+             {"requests_processing": 0, "n_decode_total": 9}]
+)  # fmt: skip
+def test_metrics_tell_when_work_begins(sign: dict[str, float]) -> None:
+    routes = server()
+
+    def begins(path: str, params: dict[str, str], now: float) -> Reply:
+        return metrics(**sign) if path == "/metrics" and now > 200 else routes(path, params, now)
+
+    simulation = Simulation(begins)
+    simulation.run(203)
+    assert 200 < simulation.times("/slots")[-1] < 202.1
+
+
+def test_an_idle_server_without_metrics_is_watched_for_sleep_by_props() -> None:
+    simulation = Simulation(server(metrics=recorded("metrics_off_501"), endpoint_metrics=False))
+    simulation.run(60)
+    assert len(simulation.times("/props")) >= 50
+
+
+def test_no_backoff_keeps_the_pace() -> None:
+    simulation = Simulation(server(), backoff=False)
+    simulation.run(30)
+    assert set(gaps(simulation.times("/slots"))) == {1}
+
+
+def test_a_sleeping_model_is_asked_for_props_only() -> None:
+    simulation = Simulation(server(is_sleeping=True))
+    simulation.run(100)
+    assert {path for _, path, _ in simulation.asked} == {"/props"}
+    assert note(simulation) == "asleep, not polling"
+    assert judge(simulation.known, "h", has_key=False, now=simulation.now).state is HealthState.ASLEEP
+
+
+def test_a_key_press_wakes_a_sleeping_model() -> None:
+    simulation = Simulation(server(is_sleeping=True))
+    simulation.run(10)
+    simulation.known.look_now(simulation.now)
+    simulation.run(1)
+    assert len(simulation.times("/slots")) == 1
+
+
+def test_a_model_that_fell_asleep_between_two_looks_is_not_woken() -> None:
+    awake, asleep = server(endpoint_metrics=False), server(endpoint_metrics=False, is_sleeping=True)
+    simulation = Simulation(lambda path, params, now: (asleep if now > 7.5 else awake)(path, params, now))
+    simulation.run(60)
+    assert all(when <= 7.5 for when in simulation.times("/slots"))
+
+
+def test_a_model_that_woke_is_looked_at_again() -> None:
+    awake, asleep = server(), server(is_sleeping=True)
+    simulation = Simulation(lambda path, params, now: (asleep if now < 30 else awake)(path, params, now))
+    simulation.run(32)
+    assert 30 < simulation.times("/slots")[0] < 31.5
+
+
+def test_metrics_of_an_old_build_that_can_sleep_are_read_only_with_a_look() -> None:
+    simulation = Simulation(server(build_info="b8000-0123abcd"))
+    simulation.run(100)
+    assert len(simulation.times("/metrics")) == len(simulation.times("/slots")) <= 9
+
+
+@pytest.mark.parametrize(("every", "expected"), [(0, range(1)), (10, range(9, 12)), (None, range(95, 102))])
+def test_metrics_every(every: float | None, expected: range) -> None:
+    simulation = Simulation(server([slot(decoded=5)], metrics(requests_processing=1)), metrics_every=every)
+    simulation.run(99)
+    assert len(simulation.times("/metrics")) in expected
+
+
+def test_endpoints_that_are_off_are_not_asked() -> None:
+    simulation = Simulation(server(endpoint_slots=False, endpoint_metrics=False))
+    simulation.run(30)
+    assert not simulation.times("/slots")
+    assert not simulation.times("/metrics")
+    assert len(simulation.times("/health")) >= 10  # to see whether the server is still there
+
+
+def test_a_large_answer_is_asked_for_less_often() -> None:
+    big = json_reply([slot(decoded=5, prompt="x" * 4_000_000)])
+    routes = server()
+    simulation = Simulation(lambda path, p, now: big if path == "/slots" else routes(path, p, now), interval=0.5)
+    simulation.run(40)
+    assert gaps(simulation.times("/slots"))[-1] == 4
+
+
+def test_a_slow_answer_is_asked_for_less_often() -> None:
+    def slow(path: str, params: dict[str, str], now: float) -> Reply | Answer:
+        reply = server([slot(decoded=5)])(path, params, now)
+        assert isinstance(reply, Reply)
+        return Answer(reply.status, reply.body, seconds=3.0) if path == "/slots" else reply
+
+    simulation = Simulation(slow, interval=0.5)
+    simulation.run(60)
+    assert gaps(simulation.times("/slots"))[-1] == 6
+
+
+def test_an_answer_over_the_limit_is_asked_for_ever_less_often() -> None:
+    routes = server()
+    too_large = Answer(200, fault=Fault.TOO_LARGE, message="answer over 8 MB")
+    simulation = Simulation(lambda path, p, now: too_large if path == "/slots" else routes(path, p, now))
+    simulation.run(300)
+    assert gaps(simulation.times("/slots"))[:5] == [5, 10, 20, 40, 60]
+    assert "answer too large" in note(simulation)
+    health = judge(simulation.known, "h", has_key=False, now=simulation.now)
+    assert "over 8 MB" in health.message
+
+
+def test_a_refused_connection_is_tried_again_with_growing_gaps() -> None:
+    refused = Answer(fault=Fault.REFUSED, message="refused")
+    simulation = Simulation(lambda *_: refused)
+    simulation.run(60)
+    times = [when for when, _, _ in simulation.asked]
+    assert times[1] < 1
+    assert gaps(times)[-1] == 8
+    assert len(times) < 14
+
+
+def test_no_question_carries_fail_on_no_slot() -> None:
+    simulation = Simulation(server([slot(decoded=1)]))
+    simulation.run(30)
+    assert all(not params and "fail_on_no_slot" not in path for _, path, params in simulation.asked)
