@@ -94,7 +94,7 @@ class Endings:
         self._tell_end(slot, "cancel")
         self._release(slot)
         for child in self._state.slots:
-            if child.phase == Phase.WAIT_OTHER and child.job is not None and child.job.parent == job.task:
+            if child.job is not None and child.waits_for(job.task):
                 self._cancel_slot(child, child.job)
 
     def _cancel_waiting_child(self, task: int) -> None:

@@ -66,7 +66,7 @@ class PromptFeeder:
             state.log.slot("T", "operator()", slot, text)
         if n == 0:
             state.log.slot("W", "operator()", slot, "empty prompt - releasing slot")
-            self._endings.finish(slot)
+            self._finish_family(slot, job)
             return False
         if n >= slot.n_ctx:
             size = f"request ({n} tokens) exceeds the available context size ({slot.n_ctx} tokens)"
@@ -79,6 +79,13 @@ class PromptFeeder:
         slot.n_tokens = n_past
         self._announce(slot, job)
         return True
+
+    def _finish_family(self, slot: Slot, job: CompletionJob) -> None:
+        """An empty prompt has an empty answer, and so have the children that wait for it."""
+        waiting = [child for child in self._state.slots if child.waits_for(job.task)]
+        for each in (slot, *waiting):
+            each.t_start = each.t_prompt_last = self._state.now
+            self._endings.finish(each)
 
     def _reuse(self, slot: Slot, job: CompletionJob) -> int:
         """How many tokens of the slot's KV serve this prompt; at least one is left to compute."""

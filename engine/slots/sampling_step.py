@@ -82,7 +82,7 @@ class SamplingStep:
             if parent.phase != Phase.DONE_PROMPT or job is None or not job.children:
                 continue
             for child in self._state.slots:
-                if child.phase == Phase.WAIT_OTHER and child.job is not None and child.job.parent == job.task:
+                if child.waits_for(job.task):
                     self._activate(parent, child)
                     rows.append((child, row))
                     activated = True

@@ -156,6 +156,10 @@ class Slot:
         """Time of the generation so far (spec §7.11)."""
         return max(1, self.t_gen_last - self.t_prompt_last) if self.n_gen else 0
 
+    def waits_for(self, parent: int) -> bool:
+        """Whether it runs a child that waits for this task's prompt."""
+        return self.phase == Phase.WAIT_OTHER and self.job is not None and self.job.parent == parent
+
     def timings(self) -> Timings:
         """The task's times and counts."""
         processed = self.n_prompt_before + self.n_prompt_processed

@@ -89,6 +89,13 @@ def test_an_empty_prompt_ends_at_once_and_keeps_what_the_slot_held() -> None:
     assert any("empty prompt - releasing slot" in line for line in desk.log(levels="W"))
 
 
+def test_children_of_an_empty_prompt_have_empty_answers_too() -> None:
+    desk = Desk(parallel=2, ctx_size=512)
+    tasks = desk.post([], n_cmpl=2)
+    desk.run()
+    assert [(desk.final(task).text, desk.final(task).stop_type) for task in tasks] == [("", StopType.NONE)] * 2
+
+
 def test_tokens_outside_the_vocabulary_are_refused() -> None:
     desk = Desk(parallel=1, ctx_size=256)
     task = desk.ask([3, 256])

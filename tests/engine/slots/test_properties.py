@@ -22,7 +22,7 @@ PROMPTS = st.builds(
     st.integers(0, 70),
     st.integers(0, 4),
 )
-REQUESTS = st.fixed_dictionaries(
+REQUESTS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
         "prompt": PROMPTS,
         "n_predict": st.integers(0, 60),
@@ -35,7 +35,7 @@ REQUESTS = st.fixed_dictionaries(
         "stream": st.booleans(),
     }
 )
-LAYOUTS = st.sampled_from(
+LAYOUTS: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {"parallel": 2, "ctx_size": 512},
         {"parallel": 3, "ctx_size": 768, "batch": 16},
@@ -44,7 +44,7 @@ LAYOUTS = st.sampled_from(
         {"parallel": 2, "ctx_size": 1024, "kv_unified": True},
     ]
 )
-OPTIONS = st.fixed_dictionaries(
+OPTIONS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
         "cache_ram": st.sampled_from([0, 8192]),
         "cont_batching": st.booleans(),

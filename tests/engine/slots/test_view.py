@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from slotview.engine.snapshot import SlotState
 from slotview.engine.slots.view import FREE, SHARED
+from slotview.engine.snapshot import SlotState
 from tests.engine.slots.desk import Desk, numbered
 
 
@@ -114,15 +114,15 @@ def test_details_show_parameters_text_and_times() -> None:
 
 def test_has_next_token_is_left_as_the_last_token_left_it() -> None:
     desk = Desk(parallel=1, ctx_size=256)
-    slot = desk.core.slots[0]
-    assert slot.has_next_token
+    seen = [desk.core.slots[0].has_next_token]
     desk.answer(numbered(5), n_predict=2)
-    assert not slot.has_next_token
+    seen.append(desk.core.slots[0].has_next_token)
     task = desk.ask(numbered(9, 1), n_predict=20)
     desk.step(2)
     desk.core.cancel(task)
     desk.run()
-    assert slot.has_next_token
+    seen.append(desk.core.slots[0].has_next_token)
+    assert seen == [True, False, True]
 
 
 def test_a_launch_shows_the_new_task_with_the_old_tokens() -> None:
