@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from .kv_size import KV_TYPES
@@ -35,7 +36,7 @@ class Flag:
     negative: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
-    choices: Mapping[str, object] = field(default_factory=dict)
+    choices: Mapping[str, object] = dataclasses.field(default_factory=dict)
     complaint: str = ""
     warning: str = ""
 

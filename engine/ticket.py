@@ -111,7 +111,7 @@ class LocalTicket:
                 self._view,
                 state=RequestState.GENERATING,
                 n_decoded=result.n_decoded,
-                tokens_per_second=_rate(result.n_decoded, result.timings.predicted_us),
+                tokens_per_second=_rate(result.n_decoded, round((now - self._first_token_at) * 1e6)),
             )
 
     def _finished(self, result: Final) -> None:

@@ -75,7 +75,10 @@ def attach(
     urls: Annotated[
         list[str] | None, typer.Argument(metavar="URL|NAME…", help="servers, or names from the config file")
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="which model of a router or llama-swap")] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="which model of a router or llama-swap; or its file (.gguf), for sizes in bytes"),
+    ] = None,
     api_key: Annotated[
         str | None,
         typer.Option("--api-key", envvar="LLAMA_API_KEY", show_envvar=True, help="key of the server; never shown"),
@@ -87,7 +90,6 @@ def attach(
     backoff: Annotated[
         bool, typer.Option("--backoff/--no-backoff", help="look less often while nothing happens")
     ] = True,
-    gguf: Annotated[str | None, typer.Option("--gguf", help="the server's model file, for sizes in bytes")] = None,
     once: Annotated[bool, typer.Option("--once", help="look once, print, and end")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="with --once: print JSON")] = False,
     refresh: Every = None,
@@ -96,7 +98,7 @@ def attach(
     """Watch llama-servers that run elsewhere."""
     from .start import AttachOptions, start_attach, start_once
 
-    options = AttachOptions(model, api_key, interval, metrics_every, backoff, gguf)
+    options = AttachOptions(tuple(model or ()), api_key, interval, metrics_every, backoff)
     if once or as_json:
         start_once(urls or [], options, as_json=as_json)
     else:

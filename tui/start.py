@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from slotview.engine.backend import Backend
+    from slotview.engine.context import ModelFacts
     from slotview.engine.flags import EngineFlags
     from slotview.engine.host import EngineHost
     from slotview.engine.settings import Settings
@@ -33,14 +34,23 @@ DEFAULT_CONTEXT = ("-c", "8192", "-np", "4")
 
 @dataclass(frozen=True, slots=True)
 class AttachOptions:
-    """How to watch servers elsewhere. Times are seconds, None = the default."""
+    """How to watch servers elsewhere. Times are seconds, None = the default. ``models``: names, and files (.gguf)."""
 
-    model: str | None = None
+    models: tuple[str, ...] = ()
     api_key: str | None = None
     interval: float | None = None
     metrics_every: float | None = None
     backoff: bool = True
-    gguf: str | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The model chosen by name."""
+        return next((model for model in self.models if not model.endswith(".gguf")), None)
+
+    @property
+    def file(self) -> str | None:
+        """The model file that gives sizes."""
+        return next((model for model in self.models if model.endswith(".gguf")), None)
 
 
 def fail(message: object, code: int = 1) -> NoReturn:
@@ -170,7 +180,7 @@ def _remote_backends(names: Sequence[str], options: AttachOptions, saved: Settin
                 interval=options.interval or (saved.interval if saved else None) or 1.0,
                 metrics_every=options.metrics_every if options.metrics_every is not None else _metrics_every(saved),
                 backoff=options.backoff,
-                facts=_facts(options.gguf),
+                facts=_facts(options.file),
             )
         except ValueError as error:
             fail(error, 2)
@@ -182,7 +192,7 @@ def _metrics_every(saved: Settings | None) -> float | None:
     return saved.metrics_every if saved else None
 
 
-def _facts(path: str | None) -> object:
+def _facts(path: str | None) -> ModelFacts | None:
     """Sizes from a model file, where one is given."""
     if path is None:
         return None

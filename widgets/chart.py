@@ -13,7 +13,7 @@ from math import ceil, floor, log10
 from slotview.engine.observe.observation import Point
 
 from .line import Line, Span, pad
-from .numbers import rate
+from .numbers import count, rate
 
 __all__ = ["WINDOW", "Chart", "Column", "bin_points", "nice_top", "sparkline"]
 
@@ -41,7 +41,6 @@ class Chart:
     tone: str
     area: bool = True
     top: float | None = None
-    label: Callable[[float | None], str] = rate
 
     def draw(self, history: Sequence[Point], now: float, width: int, height: int) -> list[Line]:
         """Draw ``height`` lines with the scale at the left; the last one names the times where there are 4 or more."""
@@ -51,12 +50,16 @@ class Chart:
         columns = bin_points(history, self.value_of, now, 2 * n_cells)
         top = self.top or nice_top(max((column.value or 0 for column in columns), default=0))
         body = self._rows(columns, top, rows)
+        if all(column.value is None for column in columns):
+            body[0] = (("nothing measured yet", "dim"),)
         lines = [((f"{self._scale(row, rows, top)} ", "dim"), *spans) for row, spans in enumerate(body)]
         return lines if rows == height else [*lines, _times(gutter, n_cells)]
 
     def _scale(self, row: int, rows: int, top: float) -> str:
         """The scale's text beside a row: the top value, and 0 at the bottom."""
-        return pad(self.label(top) if row == 0 else "0" if row == rows - 1 else "", 6, right=True)
+        return pad(
+            (count(top) if top >= 1 else rate(top)) if row == 0 else "0" if row == rows - 1 else "", 6, right=True
+        )
 
     def _rows(self, columns: Sequence[Column], top: float, rows: int) -> list[Line]:
         levels = [None if c.value is None else _level(c.value, top, 4 * rows) for c in columns]

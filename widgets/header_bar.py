@@ -132,7 +132,7 @@ def _notes(snapshot: Snapshot, timing: list[Line], width: int) -> list[Line]:
     notes = [*_health_notes(snapshot.health), *_pace(snapshot.pace), *timing]
     if snapshot.poll is not None and snapshot.poll.note:
         notes.append(((plain(snapshot.poll.note, _TEXT_LIMIT), "dim"),))
-    return [_cut_line(line, width) for line in flow(notes, width)]
+    return flow(notes, width)
 
 
 def _health_notes(health: Health) -> list[Line]:
@@ -151,8 +151,3 @@ def _pace(pace: PaceView | None) -> list[Line]:
     if pace.lag is None or pace.lag <= 1:
         return [told]
     return [told, ((f"this machine takes {rate(pace.lag)}× as long", "warning"),)]
-
-
-def _cut_line(line: Line, width: int) -> Line:
-    """Shorten a line of one long part; a flowed line of several fits already."""
-    return ((cut(line[0][0], width), line[0][1]),) if len(line) == 1 else line

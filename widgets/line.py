@@ -6,19 +6,35 @@ plain tuple, so that two of them are compared in no time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-__all__ = ["TONES", "TONE_RULES", "Line", "Span", "component", "cut", "flow", "join", "line_width", "pad", "to_strip"]
+__all__ = [
+    "TONES",
+    "TONE_RULES",
+    "Line",
+    "Span",
+    "component",
+    "cut",
+    "fit",
+    "flow",
+    "join",
+    "line_width",
+    "pad",
+    "to_strip",
+    "wrap",
+]
 
 Span = tuple[str, str]
 """Text and its tone; "" = the widget's own colour."""
 Line = tuple[Span, ...]
 
+_WORDS = re.compile(r"\S+\s*|\s+")
 _RULES = {
     "strong": "text-style: bold",
     "dim": "color: $foreground 60%",
@@ -65,6 +81,34 @@ def pad(text: str, width: int, right: bool = False) -> str:
     shown = cut(text, width)
     space = " " * (width - cell_len(shown))
     return space + shown if right else shown + space
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break a text at blanks into lines of at most ``width`` cells; words that are longer are broken anywhere."""
+    lines: list[str] = []
+    row = ""
+    for word in _WORDS.findall(text):
+        if row and cell_len(row) + cell_len(word.rstrip()) > width:
+            lines.append(row.rstrip())
+            row = ""
+        row += word
+        if cell_len(row.rstrip()) > width:
+            *full, row = chop_cells(row, width)
+            lines += full
+    return [*lines, row.rstrip()]
+
+
+def fit(line: Line, width: int) -> Line:
+    """A line of at most ``width`` cells, the loss shown by "…"."""
+    if line_width(line) <= width:
+        return line
+    kept: list[Span] = []
+    for text, tone in line:
+        kept.append((cut(text, width), tone))
+        width -= cell_len(text)
+        if width < 0:
+            break
+    return tuple(kept)
 
 
 def line_width(line: Iterable[Span]) -> int:

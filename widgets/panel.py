@@ -10,7 +10,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from .line import TONE_RULES, TONES, Line, component, to_strip
+from .line import TONE_RULES, TONES, Line, component, fit, to_strip
 from .look import NO_LOOK, Look
 
 __all__ = ["LinePanel"]
@@ -70,7 +70,8 @@ class LinePanel(Widget):
 
     def _redraw(self) -> None:
         before = self._lines
-        self._lines = self.draw(self._look, self.size.width, self.size.height)
+        width = self.size.width
+        self._lines = [fit(line, width) for line in self.draw(self._look, width, self.size.height)]
         if self._wants_other_height():
             self.refresh(layout=True)
         for y in range(max(len(before), len(self._lines))):

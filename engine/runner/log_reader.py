@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..events import ContextShifted, Event, LogLine, PoolFull, Purged, SlotChosen
 
@@ -63,7 +64,7 @@ class LogReader:
         if text.startswith("selected slot by"):
             by_content = BY_LCP.search(text)
             how = "lcp" if by_content else ("id" if " by id" in text else "lru")
-            self._chosen[slot] = (how, *(map(float, by_content.groups()) if by_content else (None, None)))  # type: ignore[assignment]
+            self._chosen[slot] = (how, *(map(float, by_content.groups()) if by_content else (None, None)))
         elif text.startswith(LAUNCHED) and slot in self._chosen:
             how, similarity, keep = self._chosen.pop(slot)
             return [SlotChosen(self._now(), slot, task, how, similarity, keep)]
@@ -76,7 +77,8 @@ class LogReader:
             n_slots, n_ctx_slot = int(start[1]), int(start[2])
             self.facts = replace(self.facts, n_slots=n_slots, n_ctx_slot=n_ctx_slot, unified=start[3] == "true")
         elif context := CONTEXT.match(text):
-            self.facts = replace(self.facts, **{context[1]: int(context[2])})
+            told: dict[str, Any] = {context[1]: int(context[2])}
+            self.facts = replace(self.facts, **told)
         elif size := KV_SIZE.match(text):
             n_bytes = round(float(size[1]) * 2**20)
             self.facts = replace(self.facts, kv_bytes=n_bytes, type_k=size[2], type_v=size[3])

@@ -1,0 +1,260 @@
+"""A real llama-server as our child, behind the Backend protocol: watched like any other, and restarted by a retune."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from threading import Lock
+
+from ..backend import (
+    BackendError,
+    Capabilities,
+    FireRequest,
+    RetuneMode,
+    RetunePreview,
+    RetuneReport,
+    SlotAction,
+    SlotActionResult,
+    Ticket,
+)
+from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
+from ..events import EventBatch, EventRing, Notice, Retuned
+from ..memory import total_memory
+from ..remote.backend import RemoteBackend
+from ..snapshot import Health, HealthState, KvPool, SlotDetails, Snapshot
+from .arguments import model_path, split_arguments
+from .log_reader import ChildFacts, LogReader
+from .process import ServerProcess, find_binary
+
+__all__ = ["RunnerBackend"]
+
+INTERVAL = 0.5
+START_SECONDS = 600.0
+READY = (HealthState.OK, HealthState.ASLEEP)
+CAPABILITIES = Capabilities(fire=True, retune=RetuneMode.RESTART, slot_actions=True, save_files=True)
+
+
+class RunnerBackend:
+    """Owns one child at a time. ``arguments`` are llama-server's; its address is ours. Raises `BackendError`."""
+
+    def __init__(self, arguments: Sequence[str], *, server_bin: str | None = None) -> None:
+        self._binary = find_binary(server_bin)
+        self._flags, self._others = split_arguments(arguments)
+        self._facts: ModelFacts | None = None
+        self._ring = EventRing()
+        self._lock = Lock()
+        self._worker = ThreadPoolExecutor(1, "slotview-runner")
+        self._heard = 0
+        self._interval = INTERVAL
+        self._process: ServerProcess | None = None
+        self._remote: RemoteBackend | None = None
+        self._log = LogReader(time.monotonic)
+        self._last = Snapshot(health=Health(HealthState.CONNECTING, "starting llama-server"))
+        self._ended: Health | None = None
+        self._closed = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Everything; the child is ours, so nothing asks for a confirmation."""
+        return CAPABILITIES
+
+    @property
+    def flags(self) -> LaunchFlags:
+        """Launch flags of the present child."""
+        return self._flags
+
+    def start(self) -> None:
+        """Start the child in the background."""
+        self._worker.submit(self._read_model)
+        self._launch(self._flags)
+
+    def _read_model(self) -> None:
+        """Sizes for the preview, from the model file where one is named."""
+        from ..loading import StartError, facts_of_file
+
+        path = model_path(self._others)
+        if path is not None:
+            try:
+                self._facts = facts_of_file(path)
+            except StartError as error:
+                self._tell(f"the preview knows no sizes: {error}", "warning")
+
+    def _launch(self, flags: LaunchFlags) -> None:
+        """Start a child with these flags and watch it."""
+        extra = [word for word in ("--metrics",) if word not in self._others]
+        if not {"-lv", "--verbosity", "--log-verbosity", "-v", "--verbose"} & set(self._others):
+            extra += ["-lv", "4"]  # the pool's size stands in the trace lines only
+        self._log = LogReader(time.monotonic)
+        process = ServerProcess(self._binary, [*self._others, *flags.arguments(), *extra], self._hear)
+        remote = RemoteBackend(process.url, api_key=self._api_key(), interval=self._interval, backoff=False)
+        with self._lock:
+            self._process, self._remote, self._heard, self._ended = process, remote, 0, None
+            self._flags = flags
+        remote.start()
+
+    def _api_key(self) -> str | None:
+        """The child's own key, so that we may look at it."""
+        for place, word in enumerate(self._others):
+            name, equals, value = word.partition("=")
+            if name == "--api-key":
+                keys = value if equals else self._others[place + 1 : place + 2][0]
+                return keys.split(",")[0]
+        return None
+
+    def _hear(self, line: str) -> None:
+        self._ring.extend(self._log.read(line))
+
+    def _tell(self, text: str, severity: str = "information") -> None:
+        self._ring.extend([Notice(time.monotonic(), text, severity)])
+
+    def latest(self) -> Snapshot:
+        """Return the newest snapshot, completed by what the log tells."""
+        with self._lock:
+            process, remote = self._process, self._remote
+        if process is None or remote is None:
+            return replace(self._last, time=time.monotonic(), health=self._ended or self._last.health)
+        snapshot = _completed(remote.latest(), self._log.facts)
+        if process.exit_code is not None:
+            snapshot = replace(snapshot, health=self._ending(process))
+        self._last = snapshot
+        return snapshot
+
+    def _ending(self, process: ServerProcess) -> Health:
+        """The child ended by itself: how, and its last words."""
+        if self._ended is None:
+            words = [line for line in process.last_words(40) if line.strip()]
+            told = next(
+                (line for line in reversed(words) if " E " in line or "rror" in line), words[-1] if words else ""
+            )
+            message = f"llama-server ended with exit code {process.exit_code}: {told[-160:]}"
+            advice = "see the log; press t to start it again with other flags, q to quit"
+            self._ended = Health(HealthState.ENDED, message, advice, time.monotonic())
+            self._tell(message, "error")
+        return self._ended
+
+    def events(self, after: int) -> EventBatch:
+        """Return what happened after a cursor: the child's log and what HTTP showed."""
+        with self._lock:
+            remote, heard = self._remote, self._heard
+        if remote is not None:
+            batch = remote.events(heard)
+            self._heard = batch.cursor
+            if batch.events:
+                self._ring.extend(batch.events)
+        return self._ring.after(after)
+
+    def submit(self, request: FireRequest) -> Sequence[Ticket]:
+        """Fire prompts at the child."""
+        return self._watched().submit(request)
+
+    def details(self, slot: int) -> Future[SlotDetails]:
+        """Fetch one slot's details."""
+        return self._watched().details(slot)
+
+    def _watched(self) -> RemoteBackend:
+        if self._remote is None or self._process is None or self._process.exit_code is not None:
+            raise BackendError("llama-server is not running; press t to start it with other flags")
+        return self._remote
+
+    def preview(self, flags: LaunchFlags) -> RetunePreview:
+        """Say what a restart with other flags would do and lose."""
+        facts = self._facts or ModelFacts(n_ctx_train=self._last.facts.n_ctx_train or 2**31 - 1)
+        command = " ".join(["llama-server", *self._others, *flags.arguments()])
+        try:
+            plan = plan_context(flags, facts, total_memory())
+        except ContextError as error:
+            return RetunePreview(flags, error=str(error), command=command)
+        busy, cached = self._last.busy or 0, self._last.pool.cached or 0
+        lost = f"a restart ends {busy} running requests and drops {cached} tokens kept in idle slots"
+        return RetunePreview(
+            flags=flags,
+            n_slots=plan.n_slots,
+            unified=plan.unified,
+            n_ctx=plan.n_ctx,
+            n_ctx_slot=plan.slot_n_ctx,
+            pool_cells=plan.n_cells,
+            kv_bytes=plan.kv_bytes,
+            kv_bytes_now=self._log.facts.kv_bytes,
+            log=tuple(line.prefix + line.text for line in plan.log if line.level != "T"),
+            notes=(*plan.notes, lost),
+            unknown=() if self._facts else ("sizes: the model file could not be read",),
+            command=command,
+        )
+
+    def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
+        """Restart the child with other flags and watch it again."""
+        return self._worker.submit(self._restart, flags)
+
+    def _restart(self, flags: LaunchFlags) -> RetuneReport:
+        n_lost = self._last.busy or 0
+        self._tell("restarting llama-server")
+        self._stop()
+        self._launch(flags)
+        remote = self._remote
+        assert remote is not None
+        snapshot = remote.wait_until(lambda seen: seen.health.state in READY or self._has_ended(), START_SECONDS)
+        if snapshot.health.state not in READY:
+            raise BackendError(self.latest().health.message)
+        summary = f"restarted with {' '.join(flags.arguments()) or 'default flags'}; {n_lost} requests were lost"
+        self._ring.extend([Retuned(time.monotonic(), summary)])
+        return RetuneReport(summary, n_ended=n_lost)
+
+    def _has_ended(self) -> bool:
+        return self._process is None or self._process.exit_code is not None
+
+    def _stop(self) -> None:
+        with self._lock:
+            process, remote = self._process, self._remote
+            self._process = self._remote = None
+        if remote is not None:
+            remote.close()
+        if process is not None:
+            process.stop()
+
+    def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
+        """Save, restore or erase a slot of the child."""
+        return self._watched().slot_action(action, slot, filename)
+
+    def look_now(self) -> None:
+        """Look at once."""
+        if self._remote is not None:
+            self._remote.look_now()
+
+    def set_interval(self, seconds: float) -> None:
+        """Ask every so many seconds."""
+        self._interval = seconds
+        if self._remote is not None:
+            self._remote.set_interval(seconds)
+
+    def choose_model(self, name: str) -> None:
+        """Pick one of a router's models."""
+        self._watched().choose_model(name)
+
+    def close(self) -> None:
+        """End the child. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self._worker.shutdown(wait=False, cancel_futures=True)
+        self._stop()
+
+
+def _completed(snapshot: Snapshot, told: ChildFacts) -> Snapshot:
+    """Add what the log tells and HTTP does not: the pool's mode and size."""
+    if told.unified is None:
+        return snapshot
+    facts = replace(
+        snapshot.facts,
+        unified=told.unified,
+        n_ctx=told.n_ctx,
+        n_batch=told.n_batch,
+        n_ubatch=told.n_ubatch,
+        type_k=told.type_k,
+        type_v=told.type_v,
+    )
+    pool: KvPool = replace(
+        snapshot.pool, unified=told.unified, cells=told.n_ctx, candidates=(), n_bytes=told.kv_bytes, why=None
+    )
+    return replace(snapshot, facts=facts, pool=pool)

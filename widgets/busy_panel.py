@@ -1,0 +1,52 @@
+"""How many slots work at once, now and on average, and what that says about concurrency."""
+
+from __future__ import annotations
+
+from slotview.engine.observe.meaning import busy_meaning
+from slotview.engine.snapshot import Snapshot
+
+from .chart import Chart
+from .line import Line, flow, wrap
+from .look import Look
+from .numbers import UNKNOWN
+from .panel import LinePanel
+
+__all__ = ["BusyPanel"]
+
+_CHART_ROWS = 4
+
+
+class BusyPanel(LinePanel):
+    """Busy of total now, the average per decode, words for it, and a chart."""
+
+    BORDER_TITLE = "Busy slots"
+
+    def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
+        """Make numbers, words and chart."""
+        snapshot = look.snapshot
+        words = busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.count)
+        lines = flow([_now(snapshot), _average(snapshot)], width)
+        lines += [((line, "dim"),) for line in wrap(words, width)]
+        rows = _CHART_ROWS if height is None else height - len(lines)
+        if rows < 2:
+            return lines
+        chart = Chart(lambda point: point.busy, "generating", top=_n_slots(snapshot))
+        return [*lines, *chart.draw(look.observation.history, snapshot.time, width, rows)]
+
+
+def _now(snapshot: Snapshot) -> Line:
+    total = _n_slots(snapshot)
+    of = "" if total is None else f" of {total}"
+    busy = UNKNOWN if snapshot.busy is None else str(snapshot.busy)
+    return ((busy, "strong"), (f"{of} busy now", ""))
+
+
+def _average(snapshot: Snapshot) -> Line:
+    average = snapshot.totals.busy_per_decode
+    if average is None:
+        return (("average per decode unknown", "dim"),)
+    return ((f"{average:.2f}", "strong"), (" on average per decode since the start", "dim"))
+
+
+def _n_slots(snapshot: Snapshot) -> int | None:
+    return snapshot.facts.n_slots if snapshot.slots is None else len(snapshot.slots) or None

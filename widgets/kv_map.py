@@ -1,0 +1,67 @@
+"""Who holds the KV cells: blocks in each slot's colour, by slot and not by place."""
+
+from __future__ import annotations
+
+from slotview.engine.snapshot import Snapshot
+
+from .line import Line, Span
+from .look import Look
+from .numbers import count
+from .panel import LinePanel
+
+__all__ = ["KvMap"]
+
+_BLOCK = "▪"
+_TONES = {"active": "generating", "cached": "cached", "free": "faint"}
+_WHERE = "by slot, not by place in the pool"
+
+
+class KvMap(LinePanel):
+    """One block for so many cells: those of busy slots, those kept in idle slots, free ones."""
+
+    BORDER_TITLE = "KV cells"
+
+    def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
+        """Make the blocks, with what one of them stands for."""
+        pool = look.snapshot.pool
+        if look.snapshot.slots is None:
+            return [(("unknown: the server does not tell its slots", "dim"),)]
+        if pool.cells is None:
+            return [(("pool size unknown", "strong"),), ((pool.why or "no endpoint tells it", "dim"),)]
+        rows = max(1, (height or 8) - 1)
+        per_block = max(1, -(-pool.cells // max(1, rows * width)))
+        blocks = _blocks(look.snapshot, pool.cells, per_block)
+        legend = f"one {_BLOCK} is {count(per_block)} cells, {_WHERE}" if per_block > 1 else _WHERE
+        return [((legend, "dim"),), *_rows(blocks, width)]
+
+
+def _blocks(snapshot: Snapshot, cells: int, per_block: int) -> list[Span]:
+    """Runs of blocks: each slot that holds something, then what is free."""
+    runs: list[Span] = []
+    used = 0
+    for slot in snapshot.slots or ():
+        if slot.n_tokens:
+            n = max(1, round(slot.n_tokens / per_block))
+            label = str(slot.id)
+            tone = _TONES["active" if slot.is_busy else "cached"]
+            runs.append(((label + _BLOCK * n)[: max(n, len(label))], tone))
+            used += max(n, len(label))
+    free = max(0, cells // per_block - used)
+    return [*runs, ("·" * free, _TONES["free"])] if free else runs
+
+
+def _rows(runs: list[Span], width: int) -> list[Line]:
+    """Break the runs into rows of a width."""
+    rows: list[Line] = []
+    row: list[Span] = []
+    room = width
+    for text, tone in runs:
+        rest = text
+        while rest:
+            row.append((rest[:room], tone))
+            room -= len(rest[:room])
+            rest = rest[len(row[-1][0]) :]
+            if room <= 0:
+                rows.append(tuple(row))
+                row, room = [], width
+    return [*rows, tuple(row)] if row else rows

@@ -1,0 +1,122 @@
+"""What happened, newest at the bottom: events in words, and the server's own log lines where they are known."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from slotview.engine.events import (
+    ContextShifted,
+    Event,
+    LogLine,
+    Notice,
+    PoolFull,
+    Purged,
+    Retuned,
+    SlotChosen,
+    TaskDeferred,
+    TaskEnded,
+    TaskStarted,
+)
+from slotview.engine.plain import plain
+
+from .line import Line
+from .line_scroll import LineScroll
+from .look import Look
+from .numbers import count, duration
+
+__all__ = ["LogView", "event_line"]
+
+_KEPT = 2000
+_LONGEST = 400
+_LEVELS = {"W": "warning", "E": "error", "D": "faint"}
+_SEVERITIES = {"warning": "warning", "error": "error"}
+_HOW = {"id": "asked for by number", "lcp": "holds its beginning", "lru": "used longest ago"}
+
+
+class LogView(LineScroll):
+    """A bounded tail that follows the end while it is in view."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("home", "scroll_home", "Oldest", show=False),
+        Binding("end", "scroll_end", "Newest", show=False),
+    ]
+    DEFAULT_CSS = """
+    LogView { height: 1fr; min-height: 3; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id, classes=classes)
+        self.border_title = "Log"
+        self._lines: deque[Line] = deque(maxlen=_KEPT)
+
+    @property
+    def n_lines(self) -> int:
+        """Lines kept."""
+        return len(self._lines)
+
+    def draw_line(self, index: int, width: int) -> Line:
+        """Make one line."""
+        return self._lines[index]
+
+    def draw_empty(self) -> str:
+        """Say that nothing happened yet."""
+        return "nothing has happened yet"
+
+    def show(self, look: Look) -> None:
+        """Add the events of a look."""
+        if not look.events:
+            return
+        at_end = self.scroll_offset.y >= self.max_scroll_y
+        self._lines.extend(event_line(event) for event in look.events)
+        self.lay_out()
+        if at_end:
+            self.scroll_end(animate=False)
+
+
+def event_line(event: Event) -> Line:
+    """An event in words."""
+    text, tone = _words(event)
+    return ((plain(text, _LONGEST), tone),)
+
+
+def _words(event: Event) -> tuple[str, str]:
+    match event:
+        case LogLine():
+            return event.text, _LEVELS.get(event.level, "dim")
+        case Notice():
+            return event.text, _SEVERITIES.get(event.severity, "")
+        case PoolFull():
+            ended = f"{event.n_tasks} running requests ended" if event.n_tasks else "all running requests ended"
+            return f"pool full: {ended} with an error", "error"
+        case Purged():
+            return f"slot {event.slot}: {count(event.n_tokens)} cached tokens dropped to make room", "warning"
+        case ContextShifted():
+            kept = f"kept {count(event.n_keep)}, dropped {count(event.n_discard)}"
+            return f"slot {event.slot}, task {event.task}: context shifted, {kept}", "warning"
+        case Retuned():
+            return f"retuned: {event.summary}", "good"
+        case _:
+            return _task_words(event)
+
+
+def _task_words(event: Event) -> tuple[str, str]:
+    match event:
+        case SlotChosen():
+            share = "" if event.similarity is None else f", {event.similarity:.0%} of the prompt"
+            return f"slot {event.slot} chosen for task {event.task}: {_HOW.get(event.how, event.how)}{share}", "dim"
+        case TaskDeferred():
+            pin = "no slot is free" if event.id_slot is None else f"slot {event.id_slot} is busy"
+            return f"task {event.task} waits: {pin}", "waiting"
+        case TaskStarted():
+            waited = "" if event.waited is None else f" after {duration(event.waited)} of waiting"
+            prompt = "" if event.n_prompt is None else f", {count(event.n_prompt)} prompt tokens"
+            return f"task {event.task} took slot {event.slot}{waited}{prompt}", "generating"
+        case TaskEnded():
+            decoded = "" if event.n_decoded is None else f", {count(event.n_decoded)} tokens"
+            why = event.error or event.reason
+            return f"task {event.task} left slot {event.slot}: {why}{decoded}", "error" if event.error else "dim"
+        case _:
+            return type(event).__name__, "dim"

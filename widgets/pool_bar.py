@@ -1,0 +1,126 @@
+"""The KV cells of all slots together: held by busy slots, kept in idle ones, free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slotview.engine.observe.meaning import pool_meaning
+from slotview.engine.plain import plain
+from slotview.engine.snapshot import KvPool, SlotState, SlotView, Snapshot
+
+from .bar import bar, parts_bar
+from .line import Line, cut, flow, pad
+from .look import Look
+from .numbers import count, percent, size
+from .panel import LinePanel
+
+__all__ = ["PoolBar"]
+
+_MIN_SLOT_BAR = 8
+_TEXT_LIMIT = 300
+_RAM_NOTE = "prompts kept in RAM (--cache-ram) are not shown: no endpoint tells them"
+
+
+class PoolBar(LinePanel):
+    """One bar for a unified pool, a bar for each slot for a split one, one for each size it may have where unknown."""
+
+    BORDER_TITLE = "KV pool"
+
+    def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
+        """Make the bars, their legend, and what they mean."""
+        snapshot, pool = look.snapshot, look.snapshot.pool
+        meaning = plain(pool_meaning(pool), _TEXT_LIMIT)
+        lines = [
+            *_bars(pool, snapshot.slots or (), width),
+            *flow(_legend(pool), width),
+            ((cut(meaning, width), "dim"),),
+        ]
+        if _is_elsewhere(snapshot):
+            lines.append(((cut(_RAM_NOTE, width), "dim"),))
+        return lines if height is None else lines[:height]
+
+    def show(self, look: Look) -> None:
+        """Draw the pool of a look; title and size stand in the border."""
+        pool = look.snapshot.pool
+        mode = {True: " · unified", False: " · split", None: ""}[pool.unified]
+        self.border_title = f"KV pool{mode}"
+        sizes = [*_told(pool.cells, f"{count(pool.cells)} cells"), *_told(pool.n_bytes, size(pool.n_bytes))]
+        self.border_subtitle = " · ".join(sizes)
+        super().show(look)
+
+
+def _told(value: int | None, text: str) -> list[str]:
+    return [] if value is None else [text]
+
+
+def _bars(pool: KvPool, slots: Sequence[SlotView], width: int) -> list[Line]:
+    if pool.used is None:
+        return []
+    if pool.unified is False and slots and _slot_bar_width(len(slots), width) >= _MIN_SLOT_BAR:
+        return [_slot_bars(slots, width)]
+    if pool.cells is not None:
+        return [_pool_bar(pool, pool.cells, width)]
+    return [_candidate(pool, cells, width) for cells in sorted(pool.candidates)]
+
+
+def _pool_bar(pool: KvPool, cells: int, width: int) -> Line:
+    active, cached = pool.active or 0, pool.cached or 0
+    tone = "error" if active + cached > cells else "generating"
+    return parts_bar([(active, tone), (cached, "cached")], cells, width)
+
+
+def _candidate(pool: KvPool, cells: int, width: int) -> Line:
+    """What is held against a size that the pool may have."""
+    used = pool.used or 0
+    share = "more than it has" if used > cells else percent(used, cells)
+    label = f"if {count(cells)} cells: "
+    rest = f" {share}"
+    room = max(4, width - len(label) - len(rest))
+    return ((label, "dim"), *_pool_bar(pool, cells, room), (rest, "error" if used > cells else "dim"))
+
+
+def _slot_bar_width(n_slots: int, width: int) -> int:
+    return (width - 2 * (n_slots - 1)) // n_slots
+
+
+def _slot_bars(slots: Sequence[SlotView], width: int) -> Line:
+    """A small bar for each slot's own cells, its id before it."""
+    room = _slot_bar_width(len(slots), width)
+    line: Line = ()
+    for slot in slots:
+        gap: Line = (("  ", ""),) if line else ()
+        line = (*line, *gap, *_slot_bar(slot, room))
+    return line
+
+
+def _slot_bar(slot: SlotView, width: int) -> Line:
+    label = f"{slot.id} "
+    room = width - len(label)
+    if slot.n_tokens is None and slot.state is not SlotState.UNUSED:
+        return ((label, "dim"), (pad("?", room), "dim"))
+    tone = "generating" if slot.is_busy else "cached"
+    return ((label, "dim"), *bar((slot.n_tokens or 0) / slot.n_ctx if slot.n_ctx else 0, room, tone))
+
+
+def _legend(pool: KvPool) -> list[Line]:
+    """Numbers beside the colours; "≈" marks sums taken from the slots instead of from the cells."""
+    if pool.active is None and pool.cached is None:
+        return []
+    mark = "≈ " if pool.estimated else ""
+    parts = [
+        _entry("generating", "active", mark, pool.active, pool.cells),
+        _entry("cached", "cached in idle slots", mark, pool.cached, pool.cells),
+    ]
+    if pool.cells is None:
+        return [*parts, (("free: unknown", "dim"),)]
+    return [*parts, _entry("faint", "free", mark, pool.free, pool.cells)]
+
+
+def _entry(tone: str, name: str, mark: str, tokens: int | None, cells: int | None) -> Line:
+    share = f" ({percent(tokens, cells)})" if cells and tokens else ""
+    return (("■ ", tone), (f"{name} ", "dim"), (f"{mark}{count(tokens)}", ""), (share, "dim"))
+
+
+def _is_elsewhere(snapshot: Snapshot) -> bool:
+    """Whether a server elsewhere is watched, whose prompt store no endpoint tells."""
+    return snapshot.facts.source not in ("", "embedded") and snapshot.slots is not None

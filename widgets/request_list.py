@@ -1,0 +1,135 @@
+"""Requests fired from here, a row each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from slotview.engine.backend import RequestState, RequestView
+from slotview.engine.plain import plain
+
+from .columns import NOTHING, Column, Layout, lay_out, says
+from .line import Line
+from .look import Look
+from .numbers import count, duration, rate
+from .row_list import RowList
+
+__all__ = ["RequestList"]
+
+_GLYPHS = {
+    RequestState.WAITING: ("◌ waiting", "waiting"),
+    RequestState.PROMPT: ("◐ prompt", "prompt"),
+    RequestState.GENERATING: ("● generating", "generating"),
+    RequestState.DONE: ("✓ done", "dim"),
+    RequestState.FAILED: ("✗ failed", "error"),
+    RequestState.CANCELLED: ("– cancelled", "dim"),
+}
+
+
+class RequestList(RowList[RequestView]):
+    """State, slot, waits, speed and end of every request, the newest at the top."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "cancel", "Cancel", id="requests.cancel", tooltip="Give the chosen request up"),
+        Binding("X", "cancel_all", "Cancel all", id="requests.cancel_all", tooltip="Give all open requests up"),
+    ]
+    DEFAULT_CSS = """
+    RequestList { height: 1fr; min-height: 3; }
+    """
+
+    @dataclass
+    class Opened(Message):
+        """Show a request's text."""
+
+        number: int
+
+    @dataclass
+    class CancelRequested(Message):
+        """Give a request up."""
+
+        number: int
+
+    class CancelAllRequested(Message):
+        """Give all open requests up."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id, classes=classes)
+        self.border_title = "Requests"
+        self._now = 0.0
+        self._layout: tuple[int, Layout[RequestView]] | None = None
+
+    def action_cancel(self) -> None:
+        """Give the chosen request up."""
+        if self.chosen is not None:
+            self.post_message(self.CancelRequested(self.chosen.number))
+
+    def action_cancel_all(self) -> None:
+        """Give all open requests up."""
+        self.post_message(self.CancelAllRequested())
+
+    def draw_head(self, width: int) -> Line:
+        """Name the columns."""
+        return self._columns(width).head()
+
+    def draw_row(self, row: RequestView, width: int) -> Line:
+        """Draw one request."""
+        return self._columns(width).row(row)
+
+    def draw_empty(self) -> str:
+        """Say what to press."""
+        return "none yet: press f to fire prompts"
+
+    def key_of(self, row: RequestView) -> Hashable:
+        """A request is known by its number."""
+        return row.number
+
+    def opened(self, row: RequestView) -> None:
+        """Ask for the request's text."""
+        self.post_message(self.Opened(row.number))
+
+    def show(self, look: Look) -> None:
+        """Draw the requests of a look."""
+        self._now = look.snapshot.time
+        self.border_title = _title(look.requests)
+        self.set_rows(look.requests[::-1])
+        for index in self.visible_lines:  # waiting times go on while nothing else changes
+            if self._rows[index].state is RequestState.WAITING:
+                self.refresh_index(index)
+
+    def _columns(self, width: int) -> Layout[RequestView]:
+        if self._layout is None or self._layout[0] != width:
+            self._layout = (width, lay_out(width, self._all_columns()))
+        return self._layout[1]
+
+    def _all_columns(self) -> list[Column[RequestView]]:
+        return [
+            Column("#", 4, 0, lambda row, _: says(str(row.number), "strong")),
+            Column("state", 12, 1, lambda row, _: says(*_GLYPHS[row.state]), right=False),
+            Column("slot", 4, 2, lambda row, _: NOTHING if row.slot is None else says(str(row.slot))),
+            Column("waited", 9, 4, self._waited),
+            Column("1st token", 9, 5, lambda row, _: says(duration(row.first_token))),
+            Column("tokens", 6, 6, lambda row, width: says(count(row.n_decoded, width))),
+            Column("tok/s", 6, 3, lambda row, _: says(rate(row.tokens_per_second), "generating")),
+            Column("end", 9, 7, _end, right=False, widest=60),
+        ]
+
+    def _waited(self, row: RequestView, _: int) -> Line:
+        if row.queue_wait is None and not row.state.is_over:
+            return says(duration(self._now - row.fired_at), "waiting")
+        return says(duration(row.queue_wait))
+
+
+def _end(row: RequestView, width: int) -> Line:
+    if row.finish is None:
+        return says(plain(row.prompt, width), "faint")
+    word = row.finish + (", context full" if row.truncated else "")
+    return says(plain(word, width), "error" if row.state is RequestState.FAILED else "dim")
+
+
+def _title(requests: tuple[RequestView, ...]) -> str:
+    n_open = sum(not request.state.is_over for request in requests)
+    return f"Requests: {n_open} of {len(requests)} open" if requests else "Requests"

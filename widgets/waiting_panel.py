@@ -1,0 +1,75 @@
+"""The deferred queue: how many wait, who, and since when."""
+
+from __future__ import annotations
+
+from slotview.engine.observe.meaning import waiting_meaning
+from slotview.engine.plain import plain
+from slotview.engine.snapshot import Snapshot, WaitingRequest, WaitingView
+
+from .chart import Chart
+from .line import Line, flow, join, wrap
+from .look import Look
+from .numbers import count, duration
+from .panel import LinePanel
+
+__all__ = ["WaitingPanel"]
+
+_CHART_ROWS = 4
+_MOST_NAMED = 8
+
+
+class WaitingPanel(LinePanel):
+    """Number and names of those who wait, and a chart. A queue that is not told is unknown, not empty."""
+
+    BORDER_TITLE = "Waiting for a slot"
+
+    def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
+        """Make numbers, names and chart."""
+        snapshot = look.snapshot
+        head = _head(snapshot, width)
+        room = _MOST_NAMED if height is None else min(_MOST_NAMED, max(1, (height - len(head)) // 2))
+        names = _names(snapshot.waiting.requests or (), snapshot.time, room)
+        rows = _CHART_ROWS if height is None else height - len(head) - len(names)
+        if snapshot.waiting.count is None or rows < 2:
+            return [*head, *names]
+        chart = Chart(lambda point: point.waiting, "waiting")
+        return [*head, *names, *chart.draw(look.observation.history, snapshot.time, width, rows)]
+
+
+def _head(snapshot: Snapshot, width: int) -> list[Line]:
+    number, words = _number(snapshot.waiting), _meaning(snapshot)
+    lines = flow([number, ((words, "dim"),)], width)
+    return lines if len(lines) == 1 else [number, *(((line, "dim"),) for line in wrap(words, width))]
+
+
+def _number(waiting: WaitingView) -> Line:
+    if waiting.count is None:
+        return (("unknown", "strong"),)
+    return ((str(waiting.count), "strong"), (" waits" if waiting.count == 1 else " wait", ""))
+
+
+def _meaning(snapshot: Snapshot) -> str:
+    n_slots = None if snapshot.slots is None else len(snapshot.slots)
+    words = waiting_meaning(snapshot.waiting, snapshot.busy, n_slots)
+    return plain(words, 200).removeprefix("unknown ")
+
+
+def _names(requests: tuple[WaitingRequest, ...], now: float, room: int) -> list[Line]:
+    """The first of the queue in its order, and how many more there are."""
+    shown = requests if len(requests) <= room else requests[: room - 1]
+    lines = [_name(request, now) for request in shown]
+    more = len(requests) - len(shown)
+    return [*lines, ((f"and {count(more)} more", "dim"),)] if more else lines
+
+
+def _name(request: WaitingRequest, now: float) -> Line:
+    pin = "any slot" if request.id_slot is None else f"only slot {request.id_slot}"
+    parts: list[Line] = [(("task ", "dim"), (str(request.task), "waiting"))]
+    if request.kind != "completion":
+        parts.append(((plain(request.kind, 20), "waiting"),))
+    parts.append(((pin, "dim" if request.id_slot is None else ""),))
+    if request.since is not None:
+        parts.append(((f"for {duration(now - request.since)}", ""),))
+    if request.n_prompt is not None:
+        parts.append(((f"{count(request.n_prompt)} prompt tokens", "dim"),))
+    return join(parts)
