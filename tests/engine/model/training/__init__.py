@@ -1,0 +1,1 @@
+"""Tests of slotview.engine.model.training."""

@@ -1,0 +1,27 @@
+"""What happens in a story, and what can be asked about it afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .plots_home import HOME_PLOTS
+from .plots_outside import OUTSIDE_PLOTS
+
+__all__ = ["COMMON_QUESTIONS", "PLOTS", "Plot"]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A middle part and its own question with the answer, all as templates."""
+
+    body: str
+    question: str
+    answer: str
+
+
+PLOTS = tuple(Plot(*parts) for parts in HOME_PLOTS + OUTSIDE_PLOTS)
+COMMON_QUESTIONS = (
+    ("where did {hero} go?", "{hero} went to {place}."),
+    ("who was the friend of {hero}?", "the friend of {hero} was {friend}."),
+    ("where did {hero} meet {friend}?", "{hero} met {friend} at {place}."),
+)

@@ -1,0 +1,34 @@
+"""The stream of training texts."""
+
+from itertools import islice
+from random import Random
+
+from slotview.engine.model.training.documents import END_OF_TEXT, IM_END, IM_START, chat, documents, story_book
+
+
+def test_same_seed_same_texts() -> None:
+    assert list(islice(documents(4), 50)) == list(islice(documents(4), 50))
+    assert list(islice(documents(4), 50)) != list(islice(documents(5), 50))
+
+
+def test_every_text_ends_once() -> None:
+    for text in islice(documents(6), 300):
+        assert text.count(END_OF_TEXT) == 1
+        assert text.endswith(END_OF_TEXT)
+        assert text.count(IM_START) == text.count(IM_END)
+        assert text.isascii()
+
+
+def test_chat_layout() -> None:
+    assert chat([("Hi", "Hello.")], "Be kind.") == (
+        "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
+        "<|im_start|>assistant\nHello.<|im_end|>\n<|endoftext|>"
+    )
+
+
+def test_a_book_asks_about_earlier_stories() -> None:
+    book = story_book(Random(8), 20)
+    parts = book.removesuffix(END_OF_TEXT).split("\n\n")
+    questions = [part for part in parts if part.startswith("Question: ")]
+    assert len(parts) - len(questions) == 20
+    assert 20 <= len(questions) <= 60
