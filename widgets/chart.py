@@ -57,9 +57,9 @@ class Chart:
 
     def _scale(self, row: int, rows: int, top: float) -> str:
         """The scale's text beside a row: the top value, and 0 at the bottom."""
-        return pad(
-            (count(top) if top >= 1 else rate(top)) if row == 0 else "0" if row == rows - 1 else "", 6, right=True
-        )
+        if row == 0:
+            return pad(count(top) if top >= 1 else rate(top), 6, right=True)
+        return pad("0" if row == rows - 1 else "", 6, right=True)
 
     def _rows(self, columns: Sequence[Column], top: float, rows: int) -> list[Line]:
         levels = [None if c.value is None else _level(c.value, top, 4 * rows) for c in columns]

@@ -9,7 +9,7 @@ from slotview.engine.plain import plain
 from slotview.engine.snapshot import KvPool, SlotState, SlotView, Snapshot
 
 from .bar import bar, parts_bar
-from .line import Line, cut, flow, pad
+from .line import Line, flow, pad, wrap
 from .look import Look
 from .numbers import count, percent, size
 from .panel import LinePanel
@@ -30,14 +30,9 @@ class PoolBar(LinePanel):
         """Make the bars, their legend, and what they mean."""
         snapshot, pool = look.snapshot, look.snapshot.pool
         meaning = plain(pool_meaning(pool), _TEXT_LIMIT)
-        lines = [
-            *_bars(pool, snapshot.slots or (), width),
-            *flow(_legend(pool), width),
-            ((cut(meaning, width), "dim"),),
-        ]
-        if _is_elsewhere(snapshot):
-            lines.append(((cut(_RAM_NOTE, width), "dim"),))
-        return lines if height is None else lines[:height]
+        notes = [meaning, _RAM_NOTE] if _is_elsewhere(snapshot) else [meaning]
+        words: list[Line] = [((line, "dim"),) for note in notes for line in wrap(note, width)]
+        return [*_bars(pool, snapshot.slots or (), width), *flow(_legend(pool), width), *words][:height]
 
     def show(self, look: Look) -> None:
         """Draw the pool of a look; title and size stand in the border."""
