@@ -66,6 +66,7 @@ class Knowledge:
         self.metrics: Mapping[str, float | None] = {}
         self.totals = Totals()
         self._comparable: tuple[SlotView, ...] = ()  # the last slots of the same run of the server
+        self._ids_fell = False
         self._totals_at_look = Totals()
         self._start_mark: str | None = None
         self._epoch += 1
@@ -297,7 +298,8 @@ class Knowledge:
         return True
 
     def _compare(self, slots: tuple[SlotView, ...], now: float) -> None:
-        if changes.ids_began_again(self._comparable, slots):
+        self._ids_fell = changes.ids_began_again(self._comparable, slots)
+        if self._ids_fell:
             if self._start_mark or (self.props is not None and self.props.marker):
                 self.restart_suspected = True  # a mark that is new at each start knows for sure
             else:
@@ -338,8 +340,9 @@ class Knowledge:
     def _restarted(self, now: float) -> None:
         """The server began anew: what was running is gone, and nothing of before may be compared with it."""
         self.events.append(Notice(now, "server restarted: counters and task ids begin again", "warning"))
-        self.events.extend(changes.lost_tasks(self._comparable, now))
-        self._comparable = ()
+        if not self._ids_fell:  # else the last look already was at the new run
+            self.events.extend(changes.lost_tasks(self._comparable, now))
+            self._comparable = ()
         self._start_mark = None
         self._totals_at_look = self.totals
         self.look_wanted = not self.asleep

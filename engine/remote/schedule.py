@@ -56,7 +56,12 @@ def _props(known: Knowledge, end: Endpoint, now: float) -> float:
         return _again(end, 1.0)
     if end.state in UNFIT:
         return _again(end, 5.0 if known.is_foreign else _RARELY)
-    return _props_of_sleeper(known, end, now) if known.may_sleep else _again(end, _RARELY)
+    return _props_of_sleeper(known, end, now) if known.may_sleep else _now_and_then(known, end)
+
+
+def _now_and_then(known: Knowledge, end: Endpoint) -> float:
+    """Once a minute, but not through llama-swap, whose idle timer each question starts anew."""
+    return _NEVER if known.kind is Kind.SWAP else _again(end, _RARELY)
 
 
 def _props_of_sleeper(known: Knowledge, end: Endpoint, now: float) -> float:
@@ -65,8 +70,8 @@ def _props_of_sleeper(known: Knowledge, end: Endpoint, now: float) -> float:
     if known.asleep:
         return _again(end, interval)
     if known.has_work or known.slots is None:
-        return _again(end, _RARELY)
-    regular = _again(end, 5 * interval if known.metrics_tell else interval)
+        return _now_and_then(known, end)
+    regular = _NEVER if known.kind is Kind.SWAP else _again(end, 5 * interval if known.metrics_tell else interval)
     look = _look(known, known.ends[Name.SLOTS], now)
     return regular if look == _NEVER or _is_fresh(end, look) else min(look, regular)
 

@@ -48,7 +48,10 @@ def one(row: Mapping[str, Any]) -> SlotView:
 
 
 def test_c58_idle_slot_with_left_over_numbers() -> None:
-    old = '{"id":0,"n_ctx":4096,"is_processing":false,"id_task":5,"next_token":[{"has_next_token":false,"n_remain":88,"n_decoded":40}]}'
+    old = (
+        '{"id":0,"n_ctx":4096,"is_processing":false,"id_task":5,'
+        '"next_token":[{"has_next_token":false,"n_remain":88,"n_decoded":40}]}'
+    )
     new = (
         '{"id":3,"n_ctx":1024,"speculative":false,"is_processing":false,"id_task":13,"n_prompt_tokens":2,'
         '"n_prompt_tokens_processed":0,"n_prompt_tokens_cache":0,"next_token":[{"has_next_token":false,'
@@ -135,20 +138,23 @@ def test_c65_props_tell_in_advance() -> None:
     assert "without its slots view and without --metrics" in snapshot.health.message
 
 
+ALL_BUSY = {"status": "no slot available", "slots_idle": 0, "slots_processing": 32}
+
+
 @pytest.mark.parametrize(
-    ("reply", "health", "counts"),
+    ("reply", "counts"),
     [
-        (json_reply({"status": "ok", "slots_idle": 1, "slots_processing": 2}), HealthState.NOTHING, (3, 2)),
-        (json_reply({"status": "no slot available", "slots_idle": 0, "slots_processing": 32}), HealthState.NOTHING, (32, 32)),
-        (json_reply({"status": "no slot available", "slots_idle": 0, "slots_processing": 32}, 503), HealthState.NOTHING, (32, 32)),
-        (json_reply({"status": "ok", "sleeping": True}), HealthState.NOTHING, (None, None)),
+        (json_reply({"status": "ok", "slots_idle": 1, "slots_processing": 2}), (3, 2)),
+        (json_reply(ALL_BUSY), (32, 32)),
+        (json_reply(ALL_BUSY, 503), (32, 32)),
+        (json_reply({"status": "ok", "sleeping": True}), (None, None)),
     ],
-)  # fmt: skip
-def test_c66_busy_is_not_unhealthy(reply: Reply, health: HealthState, counts: tuple[int | None, int | None]) -> None:
+)
+def test_c66_busy_is_not_unhealthy(reply: Reply, counts: tuple[int | None, int | None]) -> None:
     """An old server without /slots, so that its counts come from /health."""
     with FakeServer({"/health": reply}) as server, watching(server) as backend:
-        snapshot = backend.wait_until(lambda s: s.health.state is health, 5)
-    assert snapshot.health.state is health
+        snapshot = backend.wait_until(lambda s: s.health.state is HealthState.NOTHING, 5)
+    assert snapshot.health.state is HealthState.NOTHING
     assert (snapshot.facts.n_slots, snapshot.totals.processing) == counts
 
 

@@ -88,7 +88,7 @@ def test_metrics_make_looking_at_long_idle_slots_needless() -> None:
 def test_metrics_tell_when_work_begins(sign: dict[str, float]) -> None:
     routes = server()
 
-    def begins(path: str, params: dict[str, str], now: float) -> Reply:
+    def begins(path: str, params: dict[str, str], now: float) -> Reply | Answer:
         return metrics(**sign) if path == "/metrics" and now > 200 else routes(path, params, now)
 
     simulation = Simulation(begins)

@@ -1,0 +1,241 @@
+"""Cases from the field: keys, addresses, servers that hang, drop or are gone."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slotview.engine.backend import FireRequest
+from slotview.engine.events import Notice
+from slotview.engine.remote import poller, schedule, verdict
+from slotview.engine.remote.backend import RemoteBackend
+from slotview.engine.snapshot import EndpointState, HealthState, Snapshot
+from tests.engine.remote.recorded import first_look, has_looked, healthy, recorded, slot, text, watching
+from tests.fake_server import FakeServer, Reply, Request, Route, Routes, error_reply, json_reply, refusing_port
+
+HANG = Reply(hang=True)
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorter waits than a person needs, so that the tests are over soon."""
+    monkeypatch.setattr(poller, "_DIRECT_SECONDS", 0.5)
+    monkeypatch.setattr(schedule, "PATIENCE", 0.2)
+    monkeypatch.setattr(verdict, "_SLOW", 0.5)
+
+
+def in_state(state: HealthState) -> Callable[[Snapshot], bool]:
+    return lambda snapshot: snapshot.health.state is state
+
+
+def test_c31_a_server_that_answers_nothing_is_not_called_down() -> None:
+    """All its HTTP threads hold waiting requests, then it works again."""
+    routes = healthy(json_reply([slot(decoded=3)]))
+    with FakeServer(routes) as server, watching(server) as backend:
+        before = backend.wait_until(has_looked, 5)
+        server.routes = {}
+        server.default = HANG
+        gone = backend.wait_until(in_state(HealthState.NO_ANSWER), 12)
+        assert gone.health.state is HealthState.NO_ANSWER
+        assert gone.health.message.startswith("not answering for")
+        assert gone.slots == before.slots
+        assert gone.age is not None
+        assert gone.age > 0.5
+        assert max(server.most_open.values()) == 1
+        server.routes = routes
+        assert backend.wait_until(in_state(HealthState.OK), 12).health.state is HealthState.OK
+        texts = [event.text for event in backend.events(0).events if isinstance(event, Notice)]
+    assert texts[0].startswith("connection lost")
+    assert texts[1].startswith("reconnected after")
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [("b11434-0123abcd", "alive but not scheduling for"), ("b9000-0123abcd", "a long prompt, or stuck")],
+)
+def test_c53_health_answers_and_slots_hang(build: str, words: str) -> None:
+    props = json_reply({"build_info": build, "total_slots": 1, "default_generation_settings": {"n_ctx": 1024}})
+    slots = [json_reply([slot(decoded=3)]), HANG]
+    with FakeServer(healthy(slots, props=props)) as server, watching(server) as backend:
+        snapshot = backend.wait_until(in_state(HealthState.STALLED), 8)
+        assert snapshot.health.state is HealthState.STALLED
+        assert words in snapshot.health.message
+        assert snapshot.slots is not None
+        assert snapshot.slots[0].n_decoded == 3
+        begin = time.monotonic()
+        backend.latest()
+        backend.look_now()
+        assert time.monotonic() - begin < 0.05
+        assert server.most_open["/slots"] == 1
+        begin = time.monotonic()
+    assert time.monotonic() - begin < 2  # closing does not wait for the answer
+
+
+def locked(routes: Routes, key: str) -> Routes:
+    """All endpoints but /health behind a key."""
+
+    def guard(reply: Route) -> Route:
+        def answer(request: Request) -> Reply:
+            given = request.headers.get("authorization")
+            assert isinstance(reply, Reply)
+            return reply if given == f"Bearer {key}" else recorded("slots_no_key_401")
+
+        return answer
+
+    return {path: reply if path == "/health" else guard(reply) for path, reply in routes.items()}
+
+
+def test_c92_no_key() -> None:
+    with FakeServer(locked(healthy(recorded("slots_off_501")), "k1")) as server, watching(server) as backend:
+        snapshot = backend.wait_until(in_state(HealthState.KEY), 5)
+        assert not server.asked("/slots")
+    assert snapshot.health.message == "API key needed"
+    assert "--api-key" in snapshot.health.advice
+
+
+def test_c92_wrong_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret = "k-very-secret"
+    with FakeServer(locked(healthy(), "k1")) as server, watching(server, api_key=secret) as backend:
+        snapshot = backend.wait_until(in_state(HealthState.KEY), 5)
+        told = repr(backend) + repr(vars(backend)) + repr(snapshot) + caplog.text + str(backend.capabilities)
+        told += str(backend.preview(backend.flags).command)
+    assert snapshot.health.message == "the API key is wrong"
+    assert secret not in told
+
+
+def test_c92_the_right_key_uncovers_that_slots_are_off() -> None:
+    routes = locked(healthy(recorded("slots_off_501"), props=recorded("props_slots_off")), "k1")
+    with FakeServer(routes) as server, watching(server, api_key="k1\n") as backend:
+        snapshot = backend.wait_until(in_state(HealthState.NOTHING), 5)
+    assert snapshot.facts.endpoints["slots"].state is EndpointState.OFF
+
+
+def test_c93_refused_then_loading_then_key() -> None:
+    port = refusing_port()
+    with watching(f"http://127.0.0.1:{port}") as backend:
+        refused = backend.wait_until(in_state(HealthState.REFUSED), 5)
+        assert refused.health.message == f"connection refused by 127.0.0.1:{port}"
+        with FakeServer({}, default=recorded("health_loading_503"), port=port) as server:
+            assert backend.wait_until(in_state(HealthState.LOADING), 5).health.state is HealthState.LOADING
+            server.routes, server.default = {"/health": recorded("health_ok")}, recorded("slots_no_key_401")
+            assert backend.wait_until(in_state(HealthState.KEY), 5).health.state is HealthState.KEY
+            server.routes = healthy(json_reply([slot()]))
+            backend.look_now()
+            assert backend.wait_until(in_state(HealthState.OK), 5).health.state is HealthState.OK
+
+
+@pytest.mark.parametrize("path", ["/llm", "/llm/", "/llm/v1", "/llm/v1/chat/completions", "/llm/slots"])
+def test_c95_mounted_under_a_prefix(path: str) -> None:
+    routes = {f"/llm{route}": reply for route, reply in healthy(json_reply([slot()])).items()}
+    with FakeServer(routes) as server, watching(server.url + path) as backend:
+        snapshot = backend.wait_until(has_looked, 5)
+        assert snapshot.facts.source == f"{server.url}/llm"
+    assert snapshot.busy == 1
+
+
+def test_c98_the_first_word_comes_at_once() -> None:
+    begin = time.monotonic()
+    with watching(f"127.0.0.1:{refusing_port()}") as backend:
+        assert backend.latest().health.state is HealthState.CONNECTING
+        backend.wait_until(in_state(HealthState.REFUSED), 5)
+        assert time.monotonic() - begin < 1
+
+
+def test_c121_a_dropped_kept_alive_connection_is_not_noticed() -> None:
+    slots = [json_reply([slot(decoded=1)]), Reply(drop=True), json_reply([slot(decoded=2)])]
+    states: list[HealthState] = []
+
+    def seen(snapshot: Snapshot) -> bool:
+        states.append(snapshot.health.state)
+        return bool(snapshot.slots and snapshot.slots[0].n_decoded == 2)
+
+    with FakeServer(healthy(slots)) as server, watching(server) as backend:
+        assert seen(backend.wait_until(seen, 5))
+        assert not [event for event in backend.events(0).events if isinstance(event, Notice)]
+    assert set(states) <= {HealthState.CONNECTING, HealthState.OK}
+
+
+def test_c121_connections_end_after_some_answers_or_idle_seconds() -> None:
+    rows = json_reply([slot(decoded=1)])
+    with (
+        FakeServer(healthy(rows), max_requests=3, idle_seconds=0.15) as server,
+        watching(server, interval=0.1) as backend,
+    ):
+        server.wait_for("/slots", 12)
+        snapshot = backend.latest()
+        assert server.connections > 4
+        assert not backend.events(0).dropped
+        assert not [event for event in backend.events(0).events if isinstance(event, Notice)]
+    assert snapshot.health.state is HealthState.OK
+
+
+def test_c121_twice_dropped_is_an_error_of_that_endpoint() -> None:
+    slots = [json_reply([slot()]), Reply(drop=True), Reply(drop=True), json_reply([slot(decoded=5)])]
+    with FakeServer(healthy(slots)) as server, watching(server) as backend:
+        failed = backend.wait_until(lambda s: s.facts.endpoints["slots"].state is EndpointState.NO_ANSWER, 5)
+        assert failed.facts.endpoints["slots"].state is EndpointState.NO_ANSWER
+        after = backend.wait_until(lambda s: bool(s.slots and s.slots[0].n_decoded == 5), 5)
+    assert after.health.state is HealthState.OK
+
+
+def test_c121_a_request_is_never_sent_twice() -> None:
+    for reply in (Reply(drop=True), Reply(parts=[b'data: {"content":"a","tokens_predicted":1}\n\n'], cut=True)):
+        with FakeServer(healthy(completion=reply)) as server, watching(server) as backend:
+            backend.wait_until(has_looked, 5)
+            (ticket,) = backend.submit(FireRequest("hello"))
+            while not ticket.view().state.is_over:
+                server.wait_for("/completion")
+            assert ticket.view().state == "failed"
+            assert len(server.asked("/completion")) == 1
+
+
+def test_a_lost_server_leaves_its_last_data() -> None:
+    with FakeServer(healthy(json_reply([slot(decoded=4)]))) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        server.stop()
+        snapshot = backend.wait_until(in_state(HealthState.REFUSED), 5)
+        assert snapshot.slots is not None
+        assert snapshot.slots[0].n_decoded == 4
+        with FakeServer(healthy(json_reply([slot(task=1, decoded=1)])), port=server.port):
+            again = backend.wait_until(lambda s: bool(s.slots and s.slots[0].task == 1), 9)
+    assert again.health.state is HealthState.OK
+
+
+def test_a_proxy_without_its_server() -> None:
+    with FakeServer({}, default=text("Bad Gateway", 502)) as server, watching(server) as backend:
+        snapshot = backend.wait_until(in_state(HealthState.NO_ANSWER), 5)
+    assert snapshot.health.message == "no answer from the server behind the proxy (502: Bad Gateway)"
+
+
+def test_a_unix_socket(tmp_path: Path) -> None:
+    path = tmp_path / "llama.sock"
+    with FakeServer(healthy(json_reply([slot()])), socket_path=path) as server:
+        snapshot = first_look(server)
+    assert snapshot.facts.source == f"unix://{path}"
+    assert snapshot.busy == 1
+
+
+def test_an_answer_over_the_limit_is_not_read() -> None:
+    huge = Reply(b"[" + b" " * 9_000_000 + b"]")
+    with FakeServer(healthy(huge)) as server, watching(server) as backend:
+        snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ERROR, 5)
+    assert "answer over 8 MB" in snapshot.health.message
+    assert snapshot.facts.endpoints["slots"].state is EndpointState.TOO_LARGE
+
+
+def test_a_key_that_no_header_carries_is_refused_without_showing_it() -> None:
+    with pytest.raises(ValueError, match="characters that no header can carry") as caught:
+        RemoteBackend("localhost", api_key="schlüssel")
+    assert "schlüssel" not in str(caught.value)
+
+
+def test_an_error_of_500_is_told_as_it_is() -> None:
+    broken = error_reply(500, "something broke", "server_error")
+    with FakeServer(healthy(broken)) as server, watching(server) as backend:
+        snapshot = backend.wait_until(in_state(HealthState.ERROR), 5)
+    assert "something broke" in snapshot.health.message

@@ -1,0 +1,205 @@
+"""Cases from the field: routers, llama-swap, and models that sleep."""
+
+from __future__ import annotations
+
+import pytest
+
+from slotview.engine.backend import BackendError, FireRequest, SlotAction
+from slotview.engine.snapshot import HealthState
+from tests.engine.remote.recorded import body, has_looked, healthy, metrics, recorded, slot, watching
+from tests.engine.remote.simulated import Simulation
+from tests.fake_server import NOT_FOUND, FakeServer, Reply, Request, Route, Routes, error_reply, json_reply
+
+ROUTER_PROPS = {
+    "role": "router",
+    "max_instances": 4,
+    "models_autoload": False,
+    "model_alias": "llama-server",
+    "model_path": "none",
+    "default_generation_settings": {"params": None, "n_ctx": 0},
+    "ui_settings": {},
+    "build_info": "b1-x",
+    "cors_proxy_enabled": False,
+}
+MODELS = {
+    "data": [
+        {"id": "big", "status": {"value": "loaded", "args": ["llama-server", "-c", "8192", "-np", "2", "-kvu"]}},
+        {"id": "small", "status": {"value": "unloaded"}},
+        {"id": "broken", "status": {"value": "unloaded", "failed": True}},
+    ],
+    "object": "list",
+}
+MISSING = error_reply(400, "model name is missing from the request", "invalid_request_error")
+
+
+def router(slots: list[object] | None = None) -> Routes:
+    """A router in front of one loaded model."""
+    child = healthy(json_reply([slot(decoded=3)] if slots is None else slots))
+
+    def of_model(path: str) -> Route:
+        def answer(request: Request) -> Reply:
+            model = request.query.get("model")
+            if model is None:
+                return json_reply(ROUTER_PROPS) if path == "/props" else MISSING
+            if model != "big":
+                return error_reply(400, f"model '{model}' not found", "invalid_request_error")
+            reply = child[path]
+            assert isinstance(reply, Reply)
+            return reply
+
+        return answer
+
+    own: Routes = {"/health": recorded("health_ok"), "/models": json_reply(MODELS)}
+    return own | {path: of_model(path) for path in ("/props", "/slots", "/metrics")}
+
+
+def test_c99_without_a_model_only_the_list_is_asked() -> None:
+    with FakeServer(router()) as server, watching(server) as backend:
+        snapshot = backend.wait_until(lambda s: bool(s.facts.models), 5)
+        assert not server.asked("/slots")
+        with pytest.raises(BackendError, match="choose one first"):
+            backend.submit(FireRequest("hello"))
+    assert snapshot.health.state is HealthState.ROUTER
+    assert snapshot.health.message == "router with 3 models, none chosen"
+    assert snapshot.facts.models == (("big", "loaded"), ("small", "unloaded"), ("broken", "failed"))
+
+
+def test_c99_the_chosen_models_slots_with_autoload_off() -> None:
+    with FakeServer(router()) as server, watching(server) as backend:
+        backend.wait_until(lambda s: bool(s.facts.models), 5)
+        backend.choose_model("big")
+        snapshot = backend.wait_until(has_looked, 5)
+        assert all(request.query == {"model": "big", "autoload": "false"} for request in server.asked("/slots"))
+    assert snapshot.busy == 1
+    assert snapshot.health.state is HealthState.OK
+    assert (snapshot.facts.unified, snapshot.facts.n_ctx) == (True, 8192)  # told by the router's list
+    assert snapshot.pool.cells == 1024
+
+
+def test_c99_a_model_that_is_not_loaded_is_not_asked() -> None:
+    with FakeServer(router()) as server, watching(server, model="small") as backend:
+        snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ROUTER, 5)
+        assert not server.asked("/slots")
+        assert [request.query for request in server.asked("/props")] == [{}]
+    assert snapshot.health.message == "small is unloaded"
+    assert "would load it" in snapshot.health.advice
+
+
+def test_c99_a_model_that_does_not_exist() -> None:
+    with FakeServer(router()) as server, watching(server, model="nope") as backend:
+        snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ROUTER, 5)
+    assert snapshot.health.message == "the router has no model nope"
+
+
+def test_c99_requests_and_actions_carry_the_model_in_their_body() -> None:
+    routes = router() | {
+        "/completion": recorded("completion_stream"),
+        "/slots/0": json_reply({"id_slot": 0, "n_erased": 26}),
+    }
+    with FakeServer(routes) as server, watching(server, model="big") as backend:
+        backend.wait_until(has_looked, 5)
+        backend.submit(FireRequest("hello", n_predict=4))
+        assert backend.slot_action(SlotAction.ERASE, 0).result(5).n_tokens == 26
+        (fired,) = server.wait_for("/completion")
+        (erase,) = server.asked("/slots/0")
+    assert isinstance(fired.json, dict)
+    assert fired.json["model"] == "big"
+    assert erase.json == {"model": "big"}
+
+
+def test_c100_a_router_has_no_context_and_no_slots() -> None:
+    with FakeServer(router()) as server, watching(server) as backend:
+        snapshot = backend.wait_until(lambda s: bool(s.facts.models), 5)
+    assert (snapshot.facts.n_ctx_slot, snapshot.facts.n_slots, snapshot.slots) == (None, None, None)
+    assert snapshot.pool.cells is None
+
+
+def test_c102_a_sleeping_model_is_left_asleep() -> None:
+    with FakeServer(healthy(props=recorded("props_sleeping"))) as server, watching(server) as backend:
+        snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ASLEEP, 5)
+        server.wait_for("/props", 2)
+        assert {request.path for request in server.requests} == {"/props"}
+        assert snapshot.poll is not None
+        assert snapshot.poll.note == "asleep, not polling"
+        with pytest.raises(BackendError, match="asleep"):
+            backend.details(0).result(1)
+        backend.look_now()
+        server.wait_for("/slots")
+
+
+def swap(path: str, _params: dict[str, str], _now: float) -> Reply:
+    """llama-swap with one running and one stopped model; its own /metrics has other names."""
+    upstream = {
+        f"/upstream/big-model{route}": reply for route, reply in healthy(json_reply([slot(busy=False)])).items()
+    }
+    routes = {
+        "/running": json_reply({"running": [{"model": "big-model", "state": "ready"}]}),
+        "/health": Reply(b"OK", content_type="text/plain"),
+        "/v1/models": json_reply({"data": [{"id": "big-model"}, {"id": "other"}]}),
+        "/metrics": metrics(),
+        **upstream,
+    }
+    reply = routes.get(path, NOT_FOUND)
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def test_c104_llama_swap_is_recognised() -> None:
+    with FakeServer({}) as server:
+
+        def answer(request: Request) -> Reply:
+            return swap(request.path, request.query, 0)
+
+        server.routes = dict.fromkeys(
+            ["/running", "/health", "/v1/models", *(f"/upstream/big-model/{n}" for n in ("slots", "props", "metrics"))],
+            answer,
+        )
+        with watching(server) as backend:
+            snapshot = backend.wait_until(lambda s: len(s.facts.models) == 2, 5)
+            assert snapshot.health.message == "llama-swap with 2 models, none chosen"
+            assert snapshot.facts.models == (("big-model", "ready"), ("other", "stopped"))
+            backend.choose_model("big-model")
+            snapshot = backend.wait_until(has_looked, 5)
+            assert snapshot.slots is not None
+            assert snapshot.slots[0].n_tokens == 20
+            backend.choose_model("other")
+            snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ROUTER, 5)
+            assert snapshot.health.message == "other is stopped"
+            assert snapshot.slots is None
+            assert not server.asked("/upstream/other/slots")
+
+
+def test_c104_its_idle_timer_may_run_out() -> None:
+    simulation = Simulation(swap, model="big-model")
+    simulation.run(300)
+    upstream = [when for when, path, _ in simulation.asked if path.startswith("/upstream")]
+    assert max(upstream) < 130
+    assert len(simulation.times("/running")) > 250
+
+
+def test_router_child_that_sleeps_is_not_polled() -> None:
+    routes = router()
+    models = {"data": [{"id": "big", "status": {"value": "sleeping"}}]}
+    routes["/models"] = json_reply(models)
+
+    def answer(path: str, params: dict[str, str], now: float) -> Reply:
+        route = routes.get(path, NOT_FOUND)
+        if isinstance(route, Reply):
+            return route
+        assert callable(route)
+        return route(Request("GET", path, params, {}, b"", now))
+
+    simulation = Simulation(answer, model="big")
+    simulation.run(20)
+    assert not simulation.times("/slots")
+    assert simulation.known.asleep
+
+
+def test_props_of_a_model_are_not_taken_for_those_of_the_next() -> None:
+    assert body("props")["total_slots"] == 4
+    with FakeServer(router()) as server, watching(server, model="big") as backend:
+        backend.wait_until(has_looked, 5)
+        backend.choose_model("small")
+        snapshot = backend.latest()
+    assert snapshot.slots is None
+    assert snapshot.facts.n_slots is None
