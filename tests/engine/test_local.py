@@ -1,0 +1,189 @@
+"""The embedded engine behind the Backend protocol, with a stub model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slotview.engine import local
+from slotview.engine.backend import BackendError, FireRequest, RequestState, SlotAction, Ticket
+from slotview.engine.context import LaunchFlags
+from slotview.engine.events import Retuned, TaskDeferred, TaskEnded
+from slotview.engine.flags import EngineFlags, parse_flags
+from slotview.engine.local import LocalBackend
+from slotview.engine.pace import DeviceProfile
+from slotview.engine.snapshot import HealthState
+from tests.engine.stub_model import StubModel
+
+SLOW = DeviceProfile("slow", "for tests", step=20.0, per_slot=0.0, per_prompt=5.0, per_prompt_token=0.0)
+Start = Callable[..., LocalBackend]
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Start a backend over a stub model with flags and a pace."""
+    opened: list[LocalBackend] = []
+
+    def begin(line: str = "-c 2048 -np 4", pace: DeviceProfile | None = None) -> LocalBackend:
+        flags = parse_flags(["--temp", "0", "--ignore-eos", "-cram", "0", *line.split()])
+        monkeypatch.setattr(local, "load", lambda _: StubModel())
+        backend = LocalBackend(flags)
+        opened.append(backend)
+        backend.start()
+        backend.wait_ready(20).set_profile(pace)
+        return backend
+
+    yield begin
+    for backend in opened:
+        backend.close()
+
+
+def until(backend: LocalBackend, happened: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for something that an event of the engine goes with."""
+    deadline = time.monotonic() + seconds
+    cursor = 0
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen"
+        cursor = backend.wait_ready().ring.wait_after(cursor, 0.02).cursor
+
+
+def all_over(tickets: list[Ticket]) -> Callable[[], bool]:
+    return lambda: all(ticket.view().state.is_over for ticket in tickets)
+
+
+def fire(backend: LocalBackend, prompt: str = "tell me", **more: int) -> list[Ticket]:
+    return list(backend.submit(FireRequest(prompt, **{"n_predict": 12, **more})))  # type: ignore[arg-type]
+
+
+def test_eight_requests_on_four_slots(start: Start) -> None:
+    backend = start(pace=SLOW)
+    tickets = fire(backend, count=8)
+    until(backend, lambda: backend.latest().waiting.count == 4)
+    snapshot = backend.latest()
+    assert snapshot.busy == 4
+    assert [len(snapshot.waiting.requests or ()), snapshot.facts.n_ctx_slot] == [4, 512]
+    until(backend, all_over(tickets))
+    views = [ticket.view() for ticket in tickets]
+    assert {view.state for view in views} == {RequestState.DONE}
+    assert all(view.n_decoded == 12 and view.finish == "limit" for view in views)
+    assert min(view.queue_wait or 0 for view in views[4:]) > max(view.queue_wait or 0 for view in views[:4])
+    events = backend.events(0).events
+    assert sum(isinstance(event, TaskDeferred) for event in events) == 4
+    assert len({event.task for event in events if isinstance(event, TaskEnded)}) == 8
+
+
+def test_text_streams_and_is_taken_once(start: Start) -> None:
+    backend = start()
+    (ticket,) = fire(backend)
+    until(backend, all_over([ticket]))
+    assert ticket.take() == ticket.text() != ""
+    assert ticket.take() == ""
+
+
+def test_a_retune_loses_no_token_and_repeats_none(start: Start) -> None:
+    calm = start()
+    (undisturbed,) = fire(calm, n_predict=40)
+    until(calm, all_over([undisturbed]))
+    backend = start(pace=SLOW)
+    (ticket,) = fire(backend, n_predict=40)
+    until(backend, lambda: (ticket.view().n_decoded or 0) > 5)
+    report = backend.retune(LaunchFlags(ctx_size=2048, parallel=2, kv_unified=True)).result(20)
+    backend.wait_ready().set_profile(None)
+    until(backend, all_over([ticket]))
+    assert report.n_requeued == 1
+    assert report.n_tokens_again > 0
+    assert ticket.text() == undisturbed.text()
+    assert ticket.view().n_decoded == 40
+    assert backend.latest().facts.unified is True
+    assert backend.flags.parallel == 2
+    assert any(isinstance(event, Retuned) for event in backend.events(0).events)
+
+
+def test_a_retune_that_cannot_be_leaves_the_engine_as_it_was(start: Start) -> None:
+    backend = start()
+    with pytest.raises(BackendError, match="-b 2048|257"):
+        backend.retune(LaunchFlags(ctx_size=2048, parallel=257)).result(20)
+    assert backend.latest().facts.n_slots == 4
+    (ticket,) = fire(backend)
+    until(backend, all_over([ticket]))
+    assert ticket.view().state is RequestState.DONE
+
+
+def test_a_preview_says_what_will_happen_before_it_does(start: Start) -> None:
+    backend = start()
+    preview = backend.preview(LaunchFlags(ctx_size=4096, parallel=3))
+    assert (preview.n_ctx_slot, preview.pool_cells) == (1536, 4608)
+    assert any("rounding down to 4608" in line for line in preview.log)
+    assert any("went up" in note for note in preview.notes)
+    assert backend.latest().facts.n_slots == 4
+    assert "at most 256" in (backend.preview(LaunchFlags(parallel=999)).error or "")
+
+
+def test_a_cancelled_request_frees_its_slot(start: Start) -> None:
+    backend = start("-c 512 -np 1", pace=SLOW)
+    first, second = fire(backend, count=2, n_predict=200)
+    until(backend, lambda: (first.view().n_decoded or 0) > 0)
+    first.cancel()
+    until(backend, lambda: (second.view().n_decoded or 0) > 0)
+    assert first.view().state is RequestState.CANCELLED
+    second.cancel()
+    until(backend, all_over([second]))
+    assert backend.latest().busy == 0
+
+
+def test_a_prompt_that_is_too_long_says_so(start: Start) -> None:
+    backend = start("-c 256 -np 1")
+    (ticket,) = fire(backend, prompt="x" * 300)
+    until(backend, all_over([ticket]))
+    view = ticket.view()
+    assert (view.state, view.status) == (RequestState.FAILED, 400)
+    assert "exceeds the available context size (256 tokens)" in (view.finish or "")
+
+
+def test_erasing_a_slot(start: Start) -> None:
+    backend = start()
+    (ticket,) = fire(backend)
+    until(backend, all_over([ticket]))
+    slot = ticket.view().slot
+    assert slot is not None
+    result = backend.slot_action(SlotAction.ERASE, slot).result(20)
+    assert result.n_tokens == len("tell me") + 11
+    with pytest.raises(BackendError, match="no slot 9"):
+        backend.slot_action(SlotAction.ERASE, 9)
+
+
+def test_closing_does_not_wait_for_a_slow_step(start: Start) -> None:
+    slow = DeviceProfile("very slow", "for tests", step=60_000.0, per_slot=0.0, per_prompt=60_000.0, per_prompt_token=0)
+    backend = start(pace=slow)
+    fire(backend)
+    until(backend, lambda: backend.latest().busy == 1)
+    began = time.monotonic()
+    backend.close()
+    assert time.monotonic() - began < 2
+
+
+def test_a_missing_model_is_one_line_on_the_screen(tmp_path: Path) -> None:
+    backend = LocalBackend(EngineFlags(model=str(tmp_path / "none.gguf")))
+    backend.start()
+    with pytest.raises(BackendError):
+        backend.wait_ready(20)
+    health = backend.latest().health
+    assert health.state is HealthState.ERROR
+    assert "none.gguf" in health.message
+    assert "\n" not in health.message
+    backend.close()
+
+
+def test_the_header_knows_when_this_machine_is_slower_than_the_profile(start: Start) -> None:
+    hasty = DeviceProfile("hasty", "for tests", step=1e-3, per_slot=0.0, per_prompt=1e-3, per_prompt_token=0.0)
+    backend = start(pace=hasty)
+    tickets = fire(backend, count=2)
+    until(backend, all_over(tickets))
+    pace = backend.latest().pace
+    assert pace is not None
+    assert pace.profile == "hasty"
+    assert pace.lag is not None
+    assert pace.lag > 1

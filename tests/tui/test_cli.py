@@ -1,0 +1,88 @@
+"""The command line, as a person types it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slotview import __version__
+from slotview.tui.cli_help import misplaced_option
+
+
+def slotview(*words: str, environ: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the program and return what it said."""
+    import os
+
+    environment = {**os.environ, "SLOTVIEW_CONFIG": "does-not-exist.toml", **(environ or {})}
+    return subprocess.run(
+        [sys.executable, "-m", "slotview", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_version_and_help() -> None:
+    assert slotview("--version").stdout.strip() == f"slotview {__version__}"
+    shown = slotview("--help").stdout
+    assert "slotview attach localhost:8080" in shown
+    assert "serve" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-np", "0"), "invalid value for n_parallel"),
+        (("--foo",), "invalid argument: --foo"),
+        (("--pace", "warp"), "use off or one of m4-9b"),
+        (("-c", "512", "-np", "257"), "at most 256"),
+        (("-np", "4", "serve"), "slotview serve -np 4"),
+        (("-np", "4", "attach", "http://x"), "no meaning before attach"),
+        (("-c", "512", "stray"), "unexpected argument 'stray'"),
+        (("attach",), "attach needs a URL"),
+        (("attach", "--once", "--json"), "--once looks at one server"),
+        (("complete", "hi", "--lora", "x"), "no LoRA adapters"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(words: tuple[str, ...], told: str) -> None:
+    done = slotview(*words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "broken.gguf"
+    path.write_bytes(b"GGUF\x03")
+    done = slotview("complete", "hi", "-m", str(path))
+    assert done.returncode == 1
+    assert "broken.gguf" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("text", "told"), [("theme = 3", "theme"), ("[[", "not valid TOML"), ("colour = 'red'", "colour")])
+def test_a_wrong_configuration_names_the_file_and_the_field(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    done = slotview("attach", "http://127.0.0.1:1", environ={"SLOTVIEW_CONFIG": str(path)})
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "config.toml" in done.stderr
+
+
+def test_completion_prints_text_with_the_bundled_model() -> None:
+    done = slotview("complete", "What is a slot?", "--temp", "0", "-n", "24")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) > 4
+
+
+def test_options_of_a_value_are_no_commands() -> None:
+    assert misplaced_option(["-a", "serve", "-np", "4"]) is None
+    assert misplaced_option(["--theme", "demo"]) is None
+    assert misplaced_option([]) is None
