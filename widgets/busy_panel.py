@@ -21,6 +21,10 @@ class BusyPanel(LinePanel):
 
     BORDER_TITLE = "Busy slots"
 
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id, classes=classes)
+        self._chart = Chart(lambda point: point.busy, "generating")
+
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make numbers, words and chart."""
         snapshot = look.snapshot
@@ -30,8 +34,8 @@ class BusyPanel(LinePanel):
         rows = _CHART_ROWS if height is None else height - len(lines)
         if rows < 2:
             return lines
-        chart = Chart(lambda point: point.busy, "generating", top=_n_slots(snapshot))
-        return [*lines, *chart.draw(look.observation.history, snapshot.time, width, rows)]
+        chart = self._chart.draw(look.observation.history, snapshot.time, width, rows, _n_slots(snapshot))
+        return [*lines, *chart]
 
 
 def _now(snapshot: Snapshot) -> Line:

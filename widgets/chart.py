@@ -1,100 +1,70 @@
-"""Small charts over time, drawn with braille dots: two columns and four rows of dots in a cell.
-
-Time is cut into steps with fixed edges, so that between two looks mostly the last column changes.
-"""
+"""Small charts over time, drawn with braille dots: two columns and four rows of dots in a cell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil, floor, log10
+from itertools import groupby
+from math import floor, log10
 
 from slotview.engine.observe.observation import Point
 
 from .line import Line, Span, pad
 from .numbers import count, rate
+from .series import WINDOW, Column, Series
 
-__all__ = ["WINDOW", "Chart", "Column", "bin_points", "nice_top", "sparkline"]
+__all__ = ["Chart", "nice_top", "sparkline"]
 
-WINDOW = 120.0
-"""Seconds that a chart shows."""
-
-_DOTS = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))  # left and right column, from the bottom up
+_GUTTER = 7
 _BREAK = "┊"
 _BARS = "▁▂▃▄▅▆▇█"
+_LEFT, _RIGHT = (0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08)  # dots from the bottom up
 
 
-@dataclass(slots=True)
-class Column:
-    """One step of time: the mean of what was known in it, and whether a restart or a gap lies before it."""
-
-    value: float | None = None
-    is_break: bool = False
+def _dots(nibble: int, dots: Sequence[int]) -> int:
+    return sum(dot for bit, dot in enumerate(dots) if nibble >> bit & 1)
 
 
-@dataclass(frozen=True, slots=True)
+_CELLS = [[chr(0x2800 + _dots(a, _LEFT) + _dots(b, _RIGHT)) for b in range(16)] for a in range(16)]
+_CELLS[0][0] = " "
+
+
 class Chart:
-    """How a series is drawn: what of a point, in which tone, area or line, up to which value (None = what fits)."""
+    """One value of the history in one tone, as an area or as a line."""
 
-    value_of: Callable[[Point], float | None]
-    tone: str
-    area: bool = True
-    top: float | None = None
+    def __init__(self, value_of: Callable[[Point], float | None], tone: str, area: bool = True) -> None:
+        self._series = Series(value_of)
+        self._tone = tone
+        self._area = area
 
-    def draw(self, history: Sequence[Point], now: float, width: int, height: int) -> list[Line]:
-        """Draw ``height`` lines with the scale at the left; the last one names the times where there are 4 or more."""
+    def draw(
+        self, history: Sequence[Point], now: float, width: int, height: int, top: float | None = None
+    ) -> list[Line]:
+        """Draw ``height`` lines with the scale at the left; the last one names the times where there are 4 or more.
+
+        ``top`` is the scale's upper end; None = a round number above the largest value.
+        """
         rows = height - 1 if height >= 4 else height
-        gutter = 7
-        n_cells = max(1, width - gutter)
-        columns = bin_points(history, self.value_of, now, 2 * n_cells)
-        top = self.top or nice_top(max((column.value or 0 for column in columns), default=0))
-        body = self._rows(columns, top, rows)
-        if all(column.value is None for column in columns):
+        n_cells = max(1, width - _GUTTER)
+        columns = self._series.columns(history, now, 2 * n_cells)
+        values = [column.value for column in columns]
+        top = top or nice_top(max((value or 0 for value in values), default=0))
+        body = self._rows(columns, values, top, rows)
+        if all(value is None for value in values):
             body[0] = (("nothing measured yet", "dim"),)
-        lines = [((f"{self._scale(row, rows, top)} ", "dim"), *spans) for row, spans in enumerate(body)]
-        return lines if rows == height else [*lines, _times(gutter, n_cells)]
+        lines: list[Line] = [((_scale(row, rows, top), "dim"), *spans) for row, spans in enumerate(body)]
+        return lines if rows == height else [*lines, _times(n_cells)]
 
-    def _scale(self, row: int, rows: int, top: float) -> str:
-        """The scale's text beside a row: the top value, and 0 at the bottom."""
-        if row == 0:
-            return pad(count(top) if top >= 1 else rate(top), 6, right=True)
-        return pad("0" if row == rows - 1 else "", 6, right=True)
+    def _rows(self, columns: Sequence[Column], values: Sequence[float | None], top: float, rows: int) -> list[Line]:
+        levels = [None if value is None else _level(value, top, 4 * rows) for value in values]
+        breaks = [column.is_break for column in columns]
+        masks = list(_areas(levels) if self._area else _steps(levels, breaks))
+        broken = [left or right for left, right in zip(breaks[::2], breaks[1::2], strict=True)]
+        return [self._row(masks, broken, 4 * row) for row in reversed(range(rows))]
 
-    def _rows(self, columns: Sequence[Column], top: float, rows: int) -> list[Line]:
-        levels = [None if c.value is None else _level(c.value, top, 4 * rows) for c in columns]
-        spans = list(_columns_dots(columns, levels, self.area))
-        cells = range(0, len(columns) - 1, 2)
-        return [
-            tuple(_merged((_cell(columns, spans, i, rows - 1 - row), self.tone) for i in cells)) for row in range(rows)
-        ]
-
-
-def bin_points(
-    history: Sequence[Point], value_of: Callable[[Point], float | None], now: float, n: int, window: float = WINDOW
-) -> list[Column]:
-    """Means of the last ``window`` seconds in ``n`` steps of time; steps without an answer repeat the one before."""
-    step = window / n
-    last = floor(now / step)
-    sums = [[0.0, 0.0] for _ in range(n)]
-    columns = [Column() for _ in range(n)]
-    told: list[int] = []
-    for point in reversed(history):
-        index = n - 1 - (last - floor(point.time / step))
-        if index < 0:
-            break
-        if index >= n:
-            continue
-        columns[index].is_break |= point.break_before
-        value = value_of(point)
-        told.append(index)
-        if value is not None:
-            sums[index][0] += value
-            sums[index][1] += 1
-    for column, (total, number) in zip(columns, sums, strict=True):
-        column.value = total / number if number else None
-    _bridge(columns, sorted(set(told)), max(2, ceil(3.0 / step)))
-    return columns
+    def _row(self, masks: Sequence[int], broken: Sequence[bool], shift: int) -> Line:
+        pairs = zip(masks[::2], masks[1::2], strict=True)
+        text = "".join(_CELLS[left >> shift & 15][right >> shift & 15] for left, right in pairs)
+        return ((text, self._tone),) if not any(broken) else tuple(_with_breaks(text, broken, self._tone))
 
 
 def nice_top(value: float) -> float:
@@ -106,18 +76,8 @@ def nice_top(value: float) -> float:
 
 
 def sparkline(values: Sequence[float | None], top: float) -> str:
-    """One cell for a value; a blank where it is not known."""
-    return "".join(
-        " " if v is None else _BARS[min(7, max(0, round(7 * v / top)))] if top > 0 else _BARS[0] for v in values
-    )
-
-
-def _bridge(columns: list[Column], told: Sequence[int], longest: int) -> None:
-    """Fill steps that no point fell into from the one before, up to ``longest`` steps and never over a break."""
-    for before, after in pairwise(told):
-        if after - before <= longest and not columns[after].is_break:
-            for index in range(before + 1, after):
-                columns[index].value = columns[before].value
+    """One cell for a value, up to ``top`` above 0; a blank where it is not known."""
+    return "".join(" " if value is None else _BARS[min(7, max(0, round(7 * value / top)))] for value in values)
 
 
 def _level(value: float, top: float, dots: int) -> int:
@@ -126,46 +86,41 @@ def _level(value: float, top: float, dots: int) -> int:
     return max(1, level) if value > 0 else 0
 
 
-def _columns_dots(columns: Sequence[Column], levels: Sequence[int | None], area: bool) -> Iterator[tuple[int, int]]:
-    """Range of dots (from, to) of every column, from the bottom; a line joins neighbours."""
+def _areas(levels: Sequence[int | None]) -> Iterator[int]:
+    """Bits of every column's dots from the bottom, filled up to its level."""
+    for level in levels:
+        yield (1 << (level or 0)) - 1
+
+
+def _steps(levels: Sequence[int | None], breaks: Sequence[bool]) -> Iterator[int]:
+    """Bits of every column's dots: its level, joined to the one before unless that is unknown or broken off."""
     before: int | None = None
-    for column, level in zip(columns, levels, strict=True):
+    for level, is_break in zip(levels, breaks, strict=True):
         if level is None:
-            yield 0, 0
-        elif area:
-            yield 0, level
+            yield 0
         else:
-            start = level if before is None or column.is_break else before
-            yield max(0, min(start, level - 1, level)), max(level, start, 1)
+            start = level if before is None or is_break else before
+            low, high = min(start, level), max(start, level)
+            yield (1 << max(high, 1)) - (1 << (min(low, high - 1) if high else 0))
         before = level
 
 
-def _cell(columns: Sequence[Column], spans: Sequence[tuple[int, int]], i: int, row: int) -> str:
-    """Character of the cell whose left column is ``i``, ``row`` cells above the bottom."""
-    if columns[i].is_break or columns[i + 1].is_break:
-        return _BREAK
-    bits = 0
-    for side in (0, 1):
-        first, last = spans[i + side]
-        for dot in range(max(first, 4 * row), min(last, 4 * row + 4)):
-            bits |= _DOTS[side][dot - 4 * row]
-    return chr(0x2800 + bits) if bits else " "
+def _with_breaks(text: str, broken: Sequence[bool], tone: str) -> Iterator[Span]:
+    for is_break, run in groupby(zip(broken, text, strict=True), key=lambda pair: pair[0]):
+        chars = [char for _, char in run]
+        yield (_BREAK * len(chars), "faint") if is_break else ("".join(chars), tone)
 
 
-def _merged(cells: Iterator[Span] | Sequence[Span]) -> Iterator[Span]:
-    """Join neighbours; breaks get their own faint tone."""
-    text, tone = "", ""
-    for char, wanted in cells:
-        tone_here = "faint" if char == _BREAK else wanted
-        if text and tone_here != tone:
-            yield text, tone
-            text = ""
-        text, tone = text + char, tone_here
-    if text:
-        yield text, tone
+def _scale(row: int, rows: int, top: float) -> str:
+    """The text beside a row: the top value, and 0 at the bottom."""
+    label = "0" if row == rows - 1 else ""
+    if row == 0:
+        label = count(top) if top >= 1 else rate(top)
+    return pad(label, _GUTTER - 1, right=True) + " "
 
 
-def _times(gutter: int, n_cells: int) -> Line:
+def _times(n_cells: int) -> Line:
     left = f"{WINDOW / 60:g} min ago"
-    inside = f"{left}{'now'.rjust(n_cells - len(left))}" if n_cells >= len(left) + 5 else "now".rjust(n_cells)
-    return ((" " * gutter + inside, "dim"),)
+    if n_cells < len(left) + 5:
+        left = ""
+    return ((" " * _GUTTER + left + "now".rjust(n_cells - len(left)), "dim"),)

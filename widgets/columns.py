@@ -56,8 +56,8 @@ class Layout(Generic[RowT]):
 
 
 def says(text: str, tone: str = "") -> Line:
-    """A cell of one text."""
-    return ((text, tone),)
+    """A cell of one text; what is unknown is faint in any tone."""
+    return NOTHING if text == UNKNOWN else ((text, tone),)
 
 
 def lay_out(width: int, columns: Sequence[Column[RowT]]) -> Layout[RowT]:

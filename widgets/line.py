@@ -19,6 +19,7 @@ __all__ = [
     "TONE_RULES",
     "Line",
     "Span",
+    "break_text",
     "component",
     "cut",
     "fit",
@@ -36,6 +37,7 @@ Line = tuple[Span, ...]
 
 _WORDS = re.compile(r"\S+\s*|\s+")
 _RULES = {
+    "plain": "text-style: none",
     "strong": "text-style: bold",
     "dim": "color: $foreground 60%",
     "faint": "color: $foreground 25%",
@@ -60,8 +62,8 @@ _RULES = {
 
 
 def component(tone: str) -> str:
-    """Name of a tone's component class."""
-    return f"tone--{tone}"
+    """Name of a tone's component class. The widget's own colour has one too, since Textual keeps those at hand."""
+    return f"tone--{tone or 'plain'}"
 
 
 TONES = {component(tone) for tone in _RULES}
@@ -85,17 +87,22 @@ def pad(text: str, width: int, right: bool = False) -> str:
 
 def wrap(text: str, width: int) -> list[str]:
     """Break a text at blanks into lines of at most ``width`` cells; words that are longer are broken anywhere."""
-    lines: list[str] = []
+    return [row.rstrip() for row in break_text(text, width)]
+
+
+def break_text(text: str, width: int) -> list[str]:
+    """Break a text as `wrap` does, each row with the blanks at its end: together they are the text again."""
+    rows: list[str] = []
     row = ""
     for word in _WORDS.findall(text):
         if row and cell_len(row) + cell_len(word.rstrip()) > width:
-            lines.append(row.rstrip())
+            rows.append(row)
             row = ""
         row += word
         if cell_len(row.rstrip()) > width:
             *full, row = chop_cells(row, width)
-            lines += full
-    return [*lines, row.rstrip()]
+            rows += full
+    return [*rows, row]
 
 
 def fit(line: Line, width: int) -> Line:

@@ -127,4 +127,4 @@ class LineScroll(ScrollView):
         return max(1, self.scrollable_content_region.height - self._head_height)
 
     def _style(self, tone: str) -> Style:
-        return self.get_component_rich_style(component(tone)) if tone else self.rich_style
+        return self.get_component_rich_style(component(tone))

@@ -51,6 +51,7 @@ class LogView(LineScroll):
         super().__init__(id=id, classes=classes)
         self.border_title = "Log"
         self._lines: deque[Line] = deque(maxlen=_KEPT)
+        self._began: float | None = None
 
     @property
     def n_lines(self) -> int:
@@ -67,19 +68,28 @@ class LogView(LineScroll):
 
     def show(self, look: Look) -> None:
         """Add the events of a look."""
-        if not look.events:
-            return
-        at_end = self.scroll_offset.y >= self.max_scroll_y
-        self._lines.extend(event_line(event) for event in look.events)
+        if self._began is None:
+            self._began = look.snapshot.time
+        if look.events:
+            self._add([event_line(event, self._began) for event in look.events])
+
+    def _add(self, lines: list[Line]) -> None:
+        """Add lines; the view stays at the end, or where it was while the oldest lines go."""
+        top, at_end = self.scroll_offset.y, self.scroll_offset.y >= self.max_scroll_y
+        n_lost = max(0, len(self._lines) + len(lines) - _KEPT)
+        self._lines.extend(lines)
         self.lay_out()
         if at_end:
             self.scroll_end(animate=False)
+        elif n_lost:
+            self.scroll_to(y=max(0, top - n_lost), animate=False)
 
 
-def event_line(event: Event) -> Line:
-    """An event in words."""
+def event_line(event: Event, began: float) -> Line:
+    """An event in words, with the seconds since ``began``; a server's log line has a time of its own."""
     text, tone = _words(event)
-    return ((plain(text, _LONGEST), tone),)
+    line: Line = ((plain(text, _LONGEST), tone),)
+    return line if isinstance(event, LogLine) else ((f"{max(0.0, event.time - began):8.1f} s  ", "faint"), *line)
 
 
 def _words(event: Event) -> tuple[str, str]:

@@ -85,4 +85,4 @@ class LinePanel(Widget):
         return before != self._wanted
 
     def _style(self, tone: str) -> Style:
-        return self.get_component_rich_style(component(tone)) if tone else self.rich_style
+        return self.get_component_rich_style(component(tone))

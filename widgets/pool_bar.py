@@ -32,7 +32,7 @@ class PoolBar(LinePanel):
         meaning = plain(pool_meaning(pool), _TEXT_LIMIT)
         notes = [meaning, _RAM_NOTE] if _is_elsewhere(snapshot) else [meaning]
         words: list[Line] = [((line, "dim"),) for note in notes for line in wrap(note, width)]
-        return [*_bars(pool, snapshot.slots or (), width), *flow(_legend(pool), width), *words][:height]
+        return [*_bars(pool, snapshot.slots or (), width), *_legend(pool, width), *words][:height]
 
     def show(self, look: Look) -> None:
         """Draw the pool of a look; title and size stand in the border."""
@@ -97,23 +97,28 @@ def _slot_bar(slot: SlotView, width: int) -> Line:
     return ((label, "dim"), *bar((slot.n_tokens or 0) / slot.n_ctx if slot.n_ctx else 0, room, tone))
 
 
-def _legend(pool: KvPool) -> list[Line]:
-    """Numbers beside the colours; "≈" marks sums taken from the slots instead of from the cells."""
+def _legend(pool: KvPool, width: int) -> list[Line]:
+    """Numbers beside the colours, with their shares where all fit in a line."""
     if pool.active is None and pool.cached is None:
         return []
+    long = flow(_entries(pool, pool.cells), width)
+    return long if len(long) == 1 else flow(_entries(pool, None), width)
+
+
+def _entries(pool: KvPool, whole: int | None) -> list[Line]:
+    """What is active, cached and free; "≈" marks sums taken from the slots instead of from the cells."""
     mark = "≈ " if pool.estimated else ""
-    parts = [
-        _entry("generating", "active", mark, pool.active, pool.cells),
-        _entry("cached", "cached in idle slots", mark, pool.cached, pool.cells),
+    free: Line = (("free: unknown", "dim"),)
+    return [
+        _entry("generating", f"active {mark}", pool.active, whole),
+        _entry("cached", f"cached in idle slots {mark}", pool.cached, whole),
+        free if pool.cells is None else _entry("faint", f"free {mark}", pool.free, whole),
     ]
-    if pool.cells is None:
-        return [*parts, (("free: unknown", "dim"),)]
-    return [*parts, _entry("faint", "free", mark, pool.free, pool.cells)]
 
 
-def _entry(tone: str, name: str, mark: str, tokens: int | None, cells: int | None) -> Line:
-    share = f" ({percent(tokens, cells)})" if cells and tokens else ""
-    return (("■ ", tone), (f"{name} ", "dim"), (f"{mark}{count(tokens)}", ""), (share, "dim"))
+def _entry(tone: str, name: str, tokens: int | None, whole: int | None) -> Line:
+    share = f" ({percent(tokens, whole)})" if whole and tokens else ""
+    return (("■ ", tone), (name, "dim"), (count(tokens), ""), (share, "dim"))
 
 
 def _is_elsewhere(snapshot: Snapshot) -> bool:

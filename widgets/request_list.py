@@ -114,7 +114,7 @@ class RequestList(RowList[RequestView]):
             Column("1st token", 9, 5, lambda row, _: says(duration(row.first_token))),
             Column("tokens", 6, 6, lambda row, width: says(count(row.n_decoded, width))),
             Column("tok/s", 6, 3, lambda row, _: says(rate(row.tokens_per_second), "generating")),
-            Column("end", 9, 7, _end, right=False, widest=60),
+            Column("prompt, then end", 9, 7, _end, right=False, widest=60),
         ]
 
     def _waited(self, row: RequestView, _: int) -> Line:
@@ -125,7 +125,7 @@ class RequestList(RowList[RequestView]):
 
 def _end(row: RequestView, width: int) -> Line:
     if row.finish is None:
-        return says(plain(row.prompt, width), "faint")
+        return says(plain(row.prompt, width), "dim")
     word = row.finish + (", context full" if row.truncated else "")
     return says(plain(word, width), "error" if row.state is RequestState.FAILED else "dim")
 

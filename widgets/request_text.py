@@ -5,14 +5,12 @@ from __future__ import annotations
 from slotview.engine.backend import RequestView
 from slotview.engine.plain import plain
 
-from .line import Line, flow, wrap
+from .line import Line, break_text, flow
 from .line_scroll import LineScroll
 from .look import Look
 from .numbers import count, duration, rate
 
 __all__ = ["RequestText"]
-
-_LONGEST = 200_000
 
 
 class RequestText(LineScroll):
@@ -24,48 +22,73 @@ class RequestText(LineScroll):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id, classes=classes)
-        self._lines: list[Line] = []
-        self._shown: tuple[RequestView, str, int] | None = None
+        self._shown: tuple[RequestView, str] | None = None
+        self._facts: list[Line] = []
+        self._prompt = _Wrapped("dim")
+        self._answer = _Wrapped("")
 
     @property
     def n_lines(self) -> int:
-        """Lines of everything."""
-        return len(self._lines)
+        """Lines of facts, prompt and answer, with an empty one between them."""
+        return 0 if self._shown is None else len(self._facts) + len(self._prompt.lines) + len(self._answer.lines) + 2
 
     def draw_line(self, index: int, width: int) -> Line:
         """Make one line."""
-        return self._lines[index]
+        for lines in (self._facts, self._prompt.lines, self._answer.lines):
+            if index < len(lines):
+                return lines[index]
+            index -= len(lines) + 1
+            if index < 0:
+                break
+        return ()
 
     def show(self, look: Look) -> None:
-        """A request is shown by `show_request`."""
+        """Bring the request's facts up to date; the text comes by `show_request`."""
+        if self._shown is not None:
+            view, text = self._shown
+            same = (request for request in look.requests if request.number == view.number)
+            self.show_request(next(same, view), text)
 
     def show_request(self, view: RequestView, text: str) -> None:
-        """Show a request with all its text so far."""
-        width = self.row_width
-        if width <= 0 or self._shown == (view, text, width):
-            return
-        self._shown = (view, text, width)
-        at_end = self.scroll_offset.y >= self.max_scroll_y
-        self._lines = [*flow(_facts(view), width), (), *_wrapped(view.prompt, width, "dim")]
-        self._lines += [(), *_wrapped(text, width, "")]
-        self.lay_out()
-        if at_end:
-            self.scroll_end(animate=False)
+        """Show a request with all its text so far; only what was added is wrapped."""
+        if self._shown != (view, text):
+            at_end = self.scroll_offset.y >= self.max_scroll_y
+            self._shown = (view, text)
+            self.lay_out()
+            if at_end:
+                self.scroll_end(animate=False)
 
     def lay_out(self) -> None:
-        """Wrap again where the width changed."""
-        if self._shown is not None and self._shown[2] != self.row_width:
-            view, text, _ = self._shown
-            self._shown = None
-            self.show_request(view, text)
-            return
+        """Wrap what is new, or all where the width changed."""
+        width = self.row_width
+        if self._shown is not None and width > 0:
+            view, text = self._shown
+            self._facts = flow(_facts(view), width)
+            self._prompt.update(view.prompt, width)
+            self._answer.update(text, width)
         super().lay_out()
 
 
-def _wrapped(text: str, width: int, tone: str) -> list[Line]:
-    """A text's own lines, each broken to the width."""
-    lines = text[-_LONGEST:].split("\n")
-    return [((part, tone),) for line in lines for part in wrap(plain(line, _LONGEST), width) or [""]]
+class _Wrapped:
+    """A growing text in rows. Added text changes the last row only, so the rest is left alone."""
+
+    def __init__(self, tone: str) -> None:
+        self.lines: list[Line] = []
+        self._tone = tone
+        self._text = ""
+        self._width = 0
+        self._last = 0  # where the last row begins in the text
+
+    def update(self, text: str, width: int) -> None:
+        """Take the text, which begins with the one before unless it is another one."""
+        if width != self._width or not text.startswith(self._text):
+            self._last, self.lines = 0, []
+        elif text == self._text and self.lines:
+            return
+        rest = text[self._last :]
+        rows = [row for part in rest.split("\n") for row in break_text(plain(part, len(part)), width)]
+        self.lines[-1:] = [((row.rstrip(), self._tone),) for row in rows]
+        self._text, self._width, self._last = text, width, len(text) - len(rows[-1])
 
 
 def _facts(view: RequestView) -> list[Line]:

@@ -45,7 +45,7 @@ class RowList(LineScroll, Generic[RowT]):
 
     def _highlight(self, strip: Strip) -> Strip:
         """Give a row the cursor's background, except where it has one of its own."""
-        plain = self.rich_style.bgcolor
+        plain = self._style("").bgcolor
         cursor = Style(bgcolor=self._style("cursor-focused" if self.has_focus else "cursor").bgcolor)
         segments = (
             Segment(text, style + cursor if style is not None and style.bgcolor == plain else style)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from slotview.engine.observe.observation import Observation, Point
 from slotview.engine.snapshot import SlotState
 
-from .chart import Chart, bin_points, nice_top, sparkline
-from .line import Line, flow, line_width
+from .chart import Chart, nice_top, sparkline
+from .line import Line, line_width
 from .look import Look
 from .numbers import rate
 from .panel import LinePanel
+from .series import Series
 
 __all__ = ["SpeedChart"]
 
 _CHART_ROWS = 6
 _SIDE_BY_SIDE = 72
 _SPARK = 10
-
-_GENERATION = Chart(lambda point: point.generation_rate, "generating", area=False)
-_PROMPT = Chart(lambda point: point.prompt_rate, "prompt", area=False)
+_SLOT_WIDTH = _SPARK + 13
 
 
 class SpeedChart(LinePanel):
@@ -26,65 +25,59 @@ class SpeedChart(LinePanel):
 
     BORDER_TITLE = "Tokens per second"
 
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id, classes=classes)
+        self._generation = Chart(lambda point: point.generation_rate, "generating", area=False)
+        self._prompts = Chart(lambda point: point.prompt_rate, "prompt", area=False)
+        self._slots: dict[int, Series] = {}
+
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
-        """Make charts and slots; in few lines the charts go before the slots."""
-        slots = _slots(look, width)
+        """Make charts side by side or one above the other, and the slots below."""
+        slots = self._slots_line(look, width)
         if width >= _SIDE_BY_SIDE:
             rows = _CHART_ROWS if height is None else height - len(slots)
-            return [*_beside(look, width, max(2, rows)), *slots][:height]
+            return [*self._beside(look, width, max(2, rows)), *slots][:height]
         rows = 2 * _CHART_ROWS if height is None else height - len(slots)
         half = max(2, rows // 2)
-        return [
-            *_generation(look, width, max(2, rows - half)),
-            *_prompts(look, width, half),
-            *slots,
-        ][:height]
+        upper, lower = self._draw_generation(look, width, max(2, rows - half)), self._draw_prompts(look, width, half)
+        return [*upper, *lower, *slots][:height]
 
+    def _beside(self, look: Look, width: int, rows: int) -> list[Line]:
+        room = (width - 2) // 2
+        pairs = zip(self._draw_generation(look, room, rows), self._draw_prompts(look, room, rows), strict=True)
+        return [(*left, (" " * (room + 2 - line_width(left)), ""), *right) for left, right in pairs]
 
-def _beside(look: Look, width: int, rows: int) -> list[Line]:
-    room = (width - 2) // 2
-    pairs = zip(_generation(look, room, rows), _prompts(look, room, rows), strict=True)
-    return [(*left, (" " * (room + 2 - line_width(left)), ""), *right) for left, right in pairs]
+    def _draw_generation(self, look: Look, width: int, rows: int) -> list[Line]:
+        title = _title("generating", "generation", look.observation.generation_rate)
+        return [title, *self._generation.draw(look.observation.history, look.snapshot.time, width, rows - 1)]
 
+    def _draw_prompts(self, look: Look, width: int, rows: int) -> list[Line]:
+        title = _title("prompt", "prompts", look.observation.prompt_rate)
+        return [title, *self._prompts.draw(look.observation.history, look.snapshot.time, width, rows - 1)]
 
-def _generation(look: Look, width: int, rows: int) -> list[Line]:
-    return [
-        _title("generating", "generation", look.observation.generation_rate),
-        *_draw(_GENERATION, look, width, rows),
-    ]
+    def _slots_line(self, look: Look, width: int) -> list[Line]:
+        """The busy slots' present speeds with their last minutes, as many as one line holds."""
+        busy = [slot for slot in look.snapshot.slots or () if slot.is_busy]
+        if not busy:
+            return []
+        label = "each slot: "
+        shown = busy[: max(1, (width - len(label) - 5) // _SLOT_WIDTH)]
+        spans: Line = ((label, "dim"),)
+        for slot in shown:
+            spans = (*spans, *self._slot(look, slot.id, slot.state))
+        more = len(busy) - len(shown)
+        return [(*spans, (f"+{more}", "dim"))] if more else [spans]
 
-
-def _prompts(look: Look, width: int, rows: int) -> list[Line]:
-    return [_title("prompt", "prompts", look.observation.prompt_rate), *_draw(_PROMPT, look, width, rows)]
+    def _slot(self, look: Look, slot: int, state: SlotState) -> Line:
+        series = self._slots.setdefault(slot, Series(lambda point: _own(point, slot)))
+        values = [column.value for column in series.columns(look.observation.history, look.snapshot.time, _SPARK)]
+        spark = sparkline(values, nice_top(max((value or 0 for value in values), default=0)))
+        tone, now = _now(look.observation, slot, state)
+        return ((f"{slot} ", "dim"), (spark, "generating"), (f" {rate(now)}  ", tone))
 
 
 def _title(tone: str, name: str, now: float | None) -> Line:
     return (("■ ", tone), (f"{name} ", "dim"), (rate(now), "strong"), (" tok/s, all slots", "dim"))
-
-
-def _draw(chart: Chart, look: Look, width: int, rows: int) -> list[Line]:
-    return chart.draw(look.observation.history, look.snapshot.time, width, rows - 1)
-
-
-def _slots(look: Look, width: int) -> list[Line]:
-    """The busy slots' present speeds with their last minutes, as many as one line holds."""
-    busy = [slot for slot in look.snapshot.slots or () if slot.is_busy]
-    if not busy:
-        return []
-    label: Line = (("each slot: ", "dim"),)
-    room = (width - line_width(label)) // (_SPARK + 13)
-    parts = [_slot(look, slot.id, slot.state) for slot in busy[: max(1, room)]]
-    if len(busy) > len(parts):
-        parts.append(((f"+{len(busy) - len(parts)}", "dim"),))
-    return [(*label, *flow(parts, width, "  ")[0])]
-
-
-def _slot(look: Look, slot: int, state: SlotState) -> Line:
-    columns = bin_points(look.observation.history, lambda point: _own(point, slot), look.snapshot.time, _SPARK)
-    values = [column.value for column in columns]
-    spark = sparkline(values, nice_top(max((value or 0 for value in values), default=0)))
-    tone, now = _now(look.observation, slot, state)
-    return ((f"{slot} ", "dim"), (spark, "generating"), (f" {rate(now)}", tone))
 
 
 def _own(point: Point, slot: int) -> float | None:

@@ -23,6 +23,10 @@ class WaitingPanel(LinePanel):
 
     BORDER_TITLE = "Waiting for a slot"
 
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
+        super().__init__(id=id, classes=classes)
+        self._chart = Chart(lambda point: point.waiting, "waiting")
+
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make numbers, names and chart."""
         snapshot = look.snapshot
@@ -32,8 +36,7 @@ class WaitingPanel(LinePanel):
         rows = _CHART_ROWS if height is None else height - len(head) - len(names)
         if snapshot.waiting.count is None or rows < 2:
             return [*head, *names]
-        chart = Chart(lambda point: point.waiting, "waiting")
-        return [*head, *names, *chart.draw(look.observation.history, snapshot.time, width, rows)]
+        return [*head, *names, *self._chart.draw(look.observation.history, snapshot.time, width, rows)]
 
 
 def _head(snapshot: Snapshot, width: int) -> list[Line]:
