@@ -147,6 +147,11 @@ class FakeServer:
         with self._changed:
             return [request for request in self.requests if request.path == path]
 
+    def now_open(self, path: str) -> int:
+        """How many questions for one path are open."""
+        with self._changed:
+            return self._open[path]
+
     def wait_for(self, path: str, count: int = 1, seconds: float = 5.0) -> list[Request]:
         """Wait until a path was asked so often."""
         with self._changed:

@@ -8,9 +8,12 @@ import re
 __all__ = ["LARGE", "NotJsonError", "looks_like_html", "parse_json", "strip_texts"]
 
 LARGE = 64 * 1024
-"""Bytes above which long texts are cut out before parsing, since a parser holds the interpreter while it works."""
+"""Bytes above which a body is parsed in pieces, since a parser holds the interpreter while it works."""
 
+_PIECE = 256 * 1024
 _TEXT_KEY = re.compile(rb'"(?:prompt|generated)"\s*:\s*"')
+_IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
+_BLANKS = re.compile(r"[ \t\r\n]*")
 _HTML = re.compile(rb"\s*<(?:!doctype|html|head|body|!--|\?xml)", re.IGNORECASE)
 
 
@@ -26,13 +29,19 @@ def looks_like_html(body: bytes) -> bool:
 def parse_json(body: bytes, *, keep_texts: bool = False) -> object:
     """Parse a body; raises `NotJsonError`.
 
-    Prompts and answers inside a large body (debug mode, builds of 2024) are emptied first unless ``keep_texts``.
+    Inside a large body (debug mode, builds of 2024) prompts and answers are emptied first, and lists in ``params`` are
+    dropped, unless ``keep_texts``.
     """
     if looks_like_html(body):
         raise NotJsonError("a web page instead of JSON")
-    if len(body) > LARGE:
-        return _parse_large(body if keep_texts else strip_texts(body))
-    return _parse(body)
+    large = len(body) > LARGE
+    text = (strip_texts(body) if large and not keep_texts else body).decode("utf-8-sig", "replace")
+    try:
+        return _loads(text, large, keep_texts)
+    except RecursionError:
+        raise NotJsonError("nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise NotJsonError("empty" if not text.strip() else f"no JSON, or cut off (at character {error.pos})") from None
 
 
 def strip_texts(body: bytes) -> bytes:
@@ -47,48 +56,53 @@ def strip_texts(body: bytes) -> bytes:
 
 
 def _end_of_string(body: bytes, start: int) -> int:
-    """Index of the quote that closes the string whose content begins at ``start``."""
-    quote = body.find(b'"', start)
-    while quote >= 0 and _backslashes(body, start, quote) % 2:
-        quote = body.find(b'"', quote + 1)
-    return len(body) if quote < 0 else quote
+    """Index of the quote that closes the string whose content begins at ``start``, or the body's end."""
+    at = start
+    while at < len(body) and body[at] != 0x22:
+        match = _IN_STRING.match(body, at, at + _PIECE)
+        if match is None or match.end() == at:  # a backslash as the very last byte
+            return len(body)
+        at = match.end()
+    return at
 
 
-def _backslashes(body: bytes, start: int, end: int) -> int:
-    """How many backslashes stand before ``end``."""
-    at = end
-    while at > start and body[at - 1] == 0x5C:
-        at -= 1
-    return end - at
-
-
-def _parse_large(body: bytes) -> object:
-    """The faster parser holds the interpreter for half the time; what it refuses the tolerant one may read."""
-    from pydantic_core import from_json
+def _loads(text: str, large: bool, keep: bool) -> object:
+    def load(decoder: json.JSONDecoder) -> object:
+        return _load_rows(decoder, text, keep) if large else decoder.decode(text)
 
     try:
-        return from_json(body, cache_strings="keys")
-    except ValueError:
-        return _parse(body)
-
-
-def _parse(body: bytes) -> object:
-    text = body.decode("utf-8-sig", "replace")
-    try:
-        return _loads(text)
-    except RecursionError:
-        raise NotJsonError("nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise NotJsonError("empty" if not text.strip() else f"no JSON, or cut off (at character {error.pos})") from None
-
-
-def _loads(text: str) -> object:
-    try:
-        return json.loads(text)
+        return load(json.JSONDecoder())
     except json.JSONDecodeError:
         raise
     except ValueError:  # a number of thousands of digits
-        return json.loads(text, parse_int=_short_int)
+        return load(json.JSONDecoder(parse_int=_short_int))
+
+
+def _load_rows(decoder: json.JSONDecoder, text: str, keep: bool) -> object:
+    """Parse the elements of an array one by one; anything else at once."""
+    at = _skip_blanks(text, 0)
+    if text[at : at + 1] != "[" or text.startswith("]", _skip_blanks(text, at + 1)):
+        return decoder.decode(text)
+    rows = []
+    while text[at : at + 1] in ("[", ","):
+        row, end = decoder.raw_decode(text, _skip_blanks(text, at + 1))
+        rows.append(row if keep else _lighter(row))
+        at = _skip_blanks(text, end)
+    if text[at:].rstrip() != "]":
+        raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+    return rows
+
+
+def _lighter(row: object) -> object:
+    """A row without what is long in it, so that thousands of objects need not be collected at once."""
+    if isinstance(row, dict) and isinstance(params := row.get("params"), dict):
+        row["params"] = {key: value for key, value in params.items() if not isinstance(value, list | dict)}
+    return row
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return at if match is None else match.end()
 
 
 def _short_int(digits: str) -> int | None:

@@ -141,8 +141,7 @@ def test_c95_mounted_under_a_prefix(path: str) -> None:
 def test_c98_the_first_word_comes_at_once() -> None:
     begin = time.monotonic()
     with watching(f"127.0.0.1:{refusing_port()}") as backend:
-        assert backend.latest().health.state is HealthState.CONNECTING
-        backend.wait_until(in_state(HealthState.REFUSED), 5)
+        assert backend.wait_until(in_state(HealthState.REFUSED), 5).health.state is HealthState.REFUSED
         assert time.monotonic() - begin < 1
 
 

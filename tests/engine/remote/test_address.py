@@ -1,0 +1,82 @@
+"""What people type, and what of it is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from slotview.engine.remote.address import AddressError, Secret, authorization, parse_address
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("http://localhost:8080", "http://localhost:8080"),
+        ("localhost", "http://localhost:8080"),
+        ("localhost:9000", "http://localhost:9000"),
+        ("9000", "http://localhost:9000"),
+        (":9000", "http://localhost:9000"),
+        ("http://example.org", "http://example.org"),
+        ("HTTPS://Example.org/llm/", "https://example.org/llm"),
+        ("::1", "http://[::1]:8080"),
+        ("[::1]:9000/x", "http://[::1]:9000/x"),
+        ("http://[fe80::1]:80", "http://[fe80::1]:80"),
+        ("10.0.0.1/v1", "http://10.0.0.1:8080"),
+        ("http://h:1/a/v1/chat/completions", "http://h:1/a"),
+        ("http://h:1/v1/", "http://h:1"),
+        ("http://h:1/health?x=1#y", "http://h:1"),
+        ("http://user:pa%40ss@h:1/p", "http://h:1/p"),
+        ("user:secret@h", "http://h:8080"),
+        ("http://h:1/at@home", "http://h:1/at@home"),
+        ("unix:///run/llama.sock", "unix:///run/llama.sock"),
+        ("http+unix://%2Frun%2Fllama.sock", "unix:///run/llama.sock"),
+        ("/run/llama.sock", "unix:///run/llama.sock"),
+    ],
+)
+def test_addresses(typed: str, shown: str) -> None:
+    assert parse_address(typed).shown == shown
+
+
+@pytest.mark.parametrize("typed", ["", "  ", "http://", "ftp://x", "http://h:99999", "http://h:port", "unix://", "a b",
+                                   "http://[::1", "x\x1b[2J"])  # fmt: skip
+def test_addresses_that_are_none_get_one_line(typed: str) -> None:
+    with pytest.raises(AddressError) as caught:
+        parse_address(typed)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("typed", ["http://user:hunter2@h:99999", "http://user:hun/ter2@h", "user:hunter2@[::1"])
+def test_a_password_is_in_no_message(typed: str) -> None:
+    try:
+        told = repr(parse_address(typed)) + parse_address(typed).shown
+    except AddressError as error:
+        told = str(error)
+    assert "hunter2" not in told
+    assert "ter2" not in told
+
+
+def test_authorization() -> None:
+    plain = parse_address("http://h:1")
+    assert authorization(plain, None) is None
+    key = authorization(plain, Secret(" k1\n"))
+    assert key is not None
+    assert key.reveal() == "Bearer k1"
+    assert repr(key) == str(key) == "***"
+    named = authorization(parse_address("http://me:it@h:1"), None)
+    assert named is not None
+    assert named.reveal() == "Basic bWU6aXQ="
+
+
+@pytest.mark.parametrize(
+    ("typed", "local"),
+    [
+        ("localhost", True),
+        ("127.0.0.2", True),
+        ("[::1]:1", True),
+        ("unix:///x.sock", True),
+        ("10.0.0.1", False),
+        ("example.org", False),
+    ],
+)
+def test_what_is_this_machine(typed: str, local: bool) -> None:
+    assert parse_address(typed).is_local is local

@@ -1,0 +1,223 @@
+"""The rest of the Backend protocol over a server elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from slotview.engine.backend import Backend, BackendError, RetuneMode, SlotAction
+from slotview.engine.context import LaunchFlags, ModelFacts
+from slotview.engine.kv_size import KvShape
+from slotview.engine.remote.backend import RemoteBackend
+from slotview.engine.snapshot import HealthState
+from tests.engine.remote.recorded import has_looked, healthy, recorded, slot, watching
+from tests.fake_server import FakeServer, Reply, json_reply
+
+SMOL = ModelFacts(n_ctx_train=8192, shape=KvShape(30, 3, 64, 64))
+
+
+def as_backend(backend: RemoteBackend) -> Backend:
+    """Type check: it is one."""
+    return backend
+
+
+def test_the_snapshots_time_is_now_and_its_data_age() -> None:
+    now = [100.0]
+    backend = RemoteBackend("localhost:1", clock=lambda: now[0])
+    now[0] = 104.0
+    assert as_backend(backend).latest().time == 104.0
+    backend.close()
+
+
+def test_everything_names_the_server_that_a_change_would_touch() -> None:
+    with FakeServer(healthy()) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        able = backend.capabilities
+    assert (able.fire, able.slot_actions, able.retune) == (True, True, RetuneMode.COMMAND)
+    assert able.confirm == server.url
+
+
+def test_details_come_with_the_next_look() -> None:
+    with FakeServer(healthy(recorded("slots_generating"))) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        details = backend.details(2).result(5)
+        with pytest.raises(BackendError, match="no slot 9"):
+            backend.details(9).result(1)
+    assert details.params["n_predict"] == 120
+    assert details.prompt is None
+    assert "LLAMA_SERVER_SLOTS_DEBUG" in details.note
+
+
+def test_a_key_press_looks_at_once() -> None:
+    with FakeServer(healthy(json_reply([slot(busy=False)]))) as server, watching(server, interval=30.0) as backend:
+        backend.wait_until(has_looked, 5)
+        backend.look_now()
+        server.wait_for("/slots", 2, seconds=1)
+
+
+def test_the_interval_can_be_changed() -> None:
+    with FakeServer(healthy(json_reply([slot(decoded=2)]))) as server, watching(server, interval=30.0) as backend:
+        backend.wait_until(has_looked, 5)
+        backend.set_interval(0.1)
+        server.wait_for("/slots", 5, seconds=3)
+        assert backend.latest().poll is not None
+        backend.set_interval(0.0001)
+        poll = backend.latest().poll
+    assert poll is not None
+    assert poll.interval == 0.1
+
+
+# Slot actions
+
+
+@pytest.mark.parametrize(
+    ("action", "filename", "reply", "tokens"),
+    [(SlotAction.ERASE, None, "slot_erase", 133), (SlotAction.SAVE, "x.bin", "slot_save", None)],
+)
+def test_actions(action: SlotAction, filename: str | None, reply: str, tokens: int | None) -> None:
+    routes = healthy(json_reply([slot(0), slot(1)])) | {"/slots/1": recorded(reply)}
+    with FakeServer(routes) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        result = backend.slot_action(action, 1, filename).result(5)
+        (sent,) = server.asked("/slots/1")
+    assert sent.query == {"action": action.value}
+    assert sent.json == ({"filename": filename} if filename else {})
+    assert result.slot == 1
+    assert result.n_tokens > 0
+    assert str(result.n_tokens) in result.text
+
+
+def test_c35_an_id_that_the_server_does_not_show_is_refused() -> None:
+    with FakeServer(healthy(json_reply([slot(0), slot(1)]))) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        for wrong in (2, 9, -1):
+            with pytest.raises(BackendError, match="shows no slot"):
+                backend.slot_action(SlotAction.ERASE, wrong).result(1)
+        assert all(request.method == "GET" for request in server.requests)
+
+
+def test_actions_that_the_server_refuses() -> None:
+    routes = healthy(json_reply([slot(0)])) | {"/slots/0": recorded("slots_action_off_501")}
+    with FakeServer(routes) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        with pytest.raises(BackendError, match="--slot-save-path"):
+            backend.slot_action(SlotAction.ERASE, 0).result(5)
+        with pytest.raises(BackendError, match="needs a file name"):
+            backend.slot_action(SlotAction.SAVE, 0).result(5)
+
+
+def test_c29_an_action_on_a_busy_slot_blocks_nobody() -> None:
+    late = Reply(recorded("slot_erase").body, delay=0.4)
+    routes = healthy(json_reply([slot(0, decoded=3)])) | {"/slots/0": late}
+    with FakeServer(routes) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        begin = time.monotonic()
+        future = backend.slot_action(SlotAction.ERASE, 0)
+        assert time.monotonic() - begin < 0.1
+        server.wait_for("/slots", len(server.asked("/slots")) + 2)
+        assert not future.done()
+        assert future.result(5).n_tokens > 0
+
+
+# Retune
+
+
+def test_the_preview_ends_in_a_command_to_copy() -> None:
+    with FakeServer(healthy(json_reply([slot(id_, n_ctx=2048) for id_ in range(4)]))) as server:
+        with watching(server, facts=SMOL) as backend:
+            backend.wait_until(lambda s: has_looked(s) and s.facts.n_ctx_train is not None, 5)
+            assert backend.flags.parallel == 4
+            preview = backend.preview(LaunchFlags(ctx_size=8192, parallel=2))
+        assert preview.command == (
+            "llama-server -m SmolLM2-135M-Instruct-Q4_1.gguf -c 8192 -np 2"
+            f" --host 127.0.0.1 --port {server.port} --metrics"
+        )
+    assert (preview.n_slots, preview.n_ctx_slot, preview.pool_cells, preview.unified) == (2, 4096, 8192, False)
+    assert preview.kv_bytes == 8192 * 30 * 3 * 64 * 2 * 2
+    assert any("n_ctx_seq" in line for line in preview.log)
+    assert "the present -c" in preview.unknown
+    assert any("restart ends every running" in note for note in preview.notes)
+
+
+def test_what_is_unknown_is_said_to_be() -> None:
+    props = json_reply({"total_slots": 4, "default_generation_settings": {"n_ctx": 2048}})
+    routes = healthy(props=props, **{"v1/models": json_reply({"data": []})})
+    with FakeServer(routes) as server, watching(server, api_key="k-secret") as backend:
+        backend.wait_until(has_looked, 5)
+        preview = backend.preview(LaunchFlags(parallel=2, kv_unified=True))
+    assert preview.n_ctx_slot is None
+    assert preview.kv_bytes is None
+    assert "KV bytes (give the model file with --model FILE)" in preview.unknown
+    assert preview.command is not None
+    assert "-m MODEL.gguf" in preview.command
+    assert preview.command.endswith('--api-key "$LLAMA_API_KEY"')
+    assert "k-secret" not in preview.command
+
+
+def test_flags_that_cannot_start_have_no_command() -> None:
+    backend = RemoteBackend("localhost:1")
+    preview = backend.preview(LaunchFlags(ctx_size=4096, parallel=300))
+    backend.close()
+    assert preview.error is not None
+    assert "256" in preview.error
+    assert preview.command is None
+
+
+def test_words_of_the_server_cannot_break_out_of_the_command() -> None:
+    props = json_reply({"model_path": "/m/a; rm -rf '$HOME'.gguf\x1b[2J", "total_slots": 1})
+    with FakeServer(healthy(props=props)) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        command = backend.preview(LaunchFlags(ctx_size=4096, parallel=2)).command
+    assert command is not None
+    assert "'/m/a; rm -rf '\"'\"'$HOME'\"'\"'.gguf␛[2J'" in command
+
+
+def test_a_running_server_cannot_be_retuned() -> None:
+    backend = RemoteBackend("localhost:1")
+    with pytest.raises(BackendError, match="restart it with: llama-server"):
+        backend.retune(LaunchFlags(ctx_size=4096, parallel=2)).result(1)
+    backend.close()
+
+
+# Threads
+
+
+def test_closing_ends_all_threads_and_is_idempotent() -> None:
+    with FakeServer(healthy(json_reply([slot()]))) as server:
+        with watching(server) as backend:
+            backend.wait_until(has_looked, 5)
+        backend.close()
+        names = [thread.name for thread in threading.enumerate() if thread.name.startswith("slotview")]
+    assert names == []
+
+
+def test_several_servers_cost_two_threads_each() -> None:
+    with FakeServer(healthy(json_reply([slot()]))) as server:
+        before = threading.active_count()
+        backends = [RemoteBackend(server.url) for _ in range(3)]
+        for backend in backends:
+            backend.start()
+        own = [thread for thread in threading.enumerate() if thread.name.startswith("slotview")]
+        for backend in backends:
+            assert backend.wait_until(has_looked, 5).health.state is HealthState.OK
+            backend.close()
+    assert before + 6 >= len(own)
+    assert len(own) == 6
+
+
+@pytest.mark.parametrize("shape", ["texts", "fields"])
+def test_a_large_answer_does_not_stall_the_other_threads(shape: str) -> None:
+    """A parser holds the interpreter while it works; the screen's thread must get its turn all the same."""
+    texts = [slot(id_, prompt='say \\"hi\\"\n' * 120_000) for id_ in range(3)]
+    fields = [slot(id_, params={f"key{n}": [n, 1.5, "word"] for n in range(1500)}) for id_ in range(100)]
+    reply = json_reply(texts if shape == "texts" else fields)
+    assert 4_000_000 < len(reply.body) < 8_000_000
+    with FakeServer(healthy(reply)) as server, watching(server) as backend:
+        stalls = []
+        while not has_looked(backend.latest()):
+            begin = time.perf_counter()
+            time.sleep(0.001)
+            stalls.append(time.perf_counter() - begin)
+    assert max(stalls) < 0.1  # 0.05 on a machine that does nothing else

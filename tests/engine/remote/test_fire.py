@@ -1,0 +1,175 @@
+"""Prompts fired at a server elsewhere."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from slotview.engine.backend import BackendError, FireRequest, RequestState, Ticket
+from slotview.engine.remote.backend import RemoteBackend
+from slotview.engine.remote.sse import events
+from tests.engine.remote.recorded import has_looked, healthy, recorded, watching
+from tests.fake_server import FakeServer, Reply, json_reply
+
+
+def until(ready: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Wait for something that no condition announces."""
+    waiter = threading.Event()
+    for _ in range(int(seconds / 0.01)):
+        if ready():
+            return
+        waiter.wait(0.01)
+    raise AssertionError("it did not happen in time")
+
+
+def finished(ticket: Ticket) -> None:
+    until(lambda: ticket.view().state.is_over)
+
+
+def ready(backend: RemoteBackend) -> None:
+    backend.wait_until(has_looked, 5)
+
+
+def event(**fields: object) -> bytes:
+    return b"data: " + json.dumps(fields).encode() + b"\n\n"
+
+
+def partial(text: str, count: int) -> bytes:
+    return event(index=0, content=text, stop=False, id_slot=-1, tokens_predicted=count, tokens_evaluated=11)
+
+
+def test_a_recorded_stream() -> None:
+    with FakeServer(healthy(completion=recorded("completion_stream"))) as server, watching(server) as backend:
+        ready(backend)
+        request = FireRequest("Once", n_predict=4, temperature=0.0, seed=7, id_slot=0, ignore_eos=True)
+        (ticket,) = backend.submit(request)
+        finished(ticket)
+        view = ticket.view()
+        (sent,) = server.asked("/completion")
+    assert (view.state, view.slot, view.n_decoded, view.n_prompt, view.finish) == (RequestState.DONE, 0, 4, 11, "limit")
+    assert view.truncated is False
+    assert view.tokens_per_second is not None
+    assert view.tokens_per_second > 1
+    assert ticket.take() == ticket.text() == " was a blacksmith."
+    assert ticket.take() == ""
+    assert sent.json == {"prompt": "Once", "stream": True, "n_predict": 4, "temperature": 0.0, "seed": 7, "id_slot": 0,
+                         "ignore_eos": True}  # fmt: skip
+
+
+def test_what_is_not_asked_for_is_left_to_the_server() -> None:
+    with FakeServer(healthy(completion=recorded("completion_stream"))) as server, watching(server) as backend:
+        ready(backend)
+        backend.submit(FireRequest("Once"))
+        (sent,) = server.wait_for("/completion")
+    assert sent.json == {"prompt": "Once", "stream": True}
+
+
+def test_several_at_once_are_numbered_and_independent() -> None:
+    with FakeServer(healthy(completion=recorded("completion_stream"))) as server, watching(server) as backend:
+        ready(backend)
+        tickets = backend.submit(FireRequest("Once", count=20)) + backend.submit(FireRequest("Twice"))
+        for ticket in tickets:
+            finished(ticket)
+        assert [ticket.number for ticket in tickets] == list(range(1, 22))
+        assert {ticket.view().state for ticket in tickets} == {RequestState.DONE}
+        assert len(server.asked("/completion")) == 21
+
+
+def test_text_streams_while_it_comes() -> None:
+    parts = [partial("Hello", 1), partial(" world", 2)]
+    reply = Reply(parts=[*parts, b": ping\n\n"], gap=0.1)
+    with FakeServer(healthy(completion=reply)) as server, watching(server) as backend:
+        ready(backend)
+        (ticket,) = backend.submit(FireRequest("x"))
+        until(lambda: ticket.text() == "Hello")
+        view = ticket.view()
+        assert (view.state, view.n_decoded) == (RequestState.GENERATING, 1)
+        assert view.first_token is not None
+        assert view.queue_wait is not None
+        until(lambda: ticket.text() == "Hello world")
+
+
+def test_cancelling_a_waiting_request_closes_its_connection() -> None:
+    with FakeServer(healthy(completion=Reply(hang=True))) as server, watching(server) as backend:
+        ready(backend)
+        first, second = backend.submit(FireRequest("x", count=2))
+        server.wait_for("/completion", 2)
+        assert first.view().state is RequestState.WAITING
+        first.cancel()
+        first.cancel()
+        assert first.view().state is RequestState.CANCELLED
+        until(lambda: server.now_open("/completion") == 1)
+        assert second.view().state is RequestState.WAITING
+    finished(second)
+    assert second.view().state is RequestState.CANCELLED  # closing the backend gives up what is open
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "words"),
+    [
+        (recorded("pool_full_500"), 500, "Context size has been exceeded."),
+        (recorded("prompt_too_long_stream_400"), 400, "exceeds the available context size"),
+        (Reply(b"<html>", 502, "text/html"), 502, "a web page"),
+        (Reply(parts=[partial("a", 1), event(error={"code": 500, "message": "Context size has been exceeded."})]), 500,
+         "Context size has been exceeded."),
+        (Reply(parts=[partial("a", 1)]), None, "the stream ended before the answer did"),
+    ],
+)  # fmt: skip
+def test_failures_are_told(reply: Reply, status: int | None, words: str) -> None:
+    with FakeServer(healthy(completion=reply)) as server, watching(server) as backend:
+        ready(backend)
+        (ticket,) = backend.submit(FireRequest("x"))
+        finished(ticket)
+        view = ticket.view()
+    assert (view.state, view.status) == (RequestState.FAILED, status)
+    assert view.finish is not None
+    assert words in view.finish
+
+
+def test_the_old_form_of_the_end() -> None:
+    last = event(content="", stop=True, stopped_eos=False, stopped_word=True, stopped_limit=False, tokens_predicted=3)
+    with FakeServer(healthy(completion=Reply(parts=[partial("a", 1), last]))) as server, watching(server) as backend:
+        ready(backend)
+        (ticket,) = backend.submit(FireRequest("x"))
+        finished(ticket)
+    assert ticket.view().finish == "word"
+
+
+@pytest.mark.parametrize("count", [0, 257])
+def test_too_many_at_once(count: int) -> None:
+    with FakeServer(healthy()) as server, watching(server) as backend:
+        ready(backend)
+        with pytest.raises(BackendError, match="use 1 to 256"):
+            backend.submit(FireRequest("x", count=count))
+
+
+def test_events_however_the_bytes_are_cut() -> None:
+    stream = (
+        b": ping\n\n"
+        + event(a=1, content="日本")
+        + b"data: null\r\n\r\ndata: {broken\n\n"
+        + event(b=2)
+        + b"data: [DONE]"
+    )
+    whole = [{"a": 1, "content": "日本"}, {"b": 2}]
+    for size in (1, 3, 7, 1000):
+        assert list(events(stream[at : at + size] for at in range(0, len(stream), size))) == whole
+
+
+def test_nothing_can_be_fired_after_closing() -> None:
+    with FakeServer(healthy()) as server:
+        with watching(server) as backend:
+            pass
+        with pytest.raises(BackendError, match="closed"):
+            backend.submit(FireRequest("x"))
+
+
+def test_a_server_that_answers_no_stream() -> None:
+    with FakeServer(healthy(completion=json_reply({"content": "x"}))) as server, watching(server) as backend:
+        ready(backend)
+        (ticket,) = backend.submit(FireRequest("x"))
+        finished(ticket)
+    assert ticket.view().state is RequestState.FAILED
