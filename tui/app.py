@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App, ReturnType, SystemCommand
@@ -23,7 +24,7 @@ __all__ = ["BaseApp", "SlotviewApp"]
 class BaseApp(App[ReturnType]):
     """What the app of one server and that of several have in common."""
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "slotview"
     ENABLE_COMMAND_PALETTE = True
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (as Textual declares it)

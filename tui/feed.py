@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 
 from slotview.engine.backend import Backend, FireRequest, RequestView, Ticket
@@ -61,7 +62,7 @@ class Feed:
         self._frozen = not self._frozen
         return self._frozen
 
-    def fire(self, request: FireRequest) -> list[Ticket]:
+    def fire(self, request: FireRequest) -> Sequence[Ticket]:
         """Send prompts; raises `BackendError` where that cannot be."""
         tickets = self.backend.submit(request)
         self._tickets |= {ticket.number: ticket for ticket in tickets}

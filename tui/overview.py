@@ -49,6 +49,7 @@ class Overview(Screen[None]):
     def on_screen_resume(self) -> None:
         """The server's own screen is closed: look at all of them again."""
         self._opened = None
+        self.call_after_refresh(self.look)
 
     def look(self) -> None:
         """Ask all backends and draw what changed."""

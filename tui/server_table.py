@@ -17,7 +17,7 @@ from slotview.widgets.row_list import RowList
 __all__ = ["ServerRow", "ServerTable"]
 
 _TONES = {HealthState.OK: "good", HealthState.ASLEEP: "dim", HealthState.CONNECTING: "waiting"}
-_WIDTHS = (9, 9, 9, 16)
+_WIDTHS = (7, 7, 7, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class ServerTable(RowList[ServerRow]):
 
 
 def _name_width(width: int) -> int:
-    return max(14, min(36, width // 3))
+    return max(12, min(36, width // 4))
 
 
 def _context(row: ServerRow) -> str:

@@ -146,5 +146,6 @@ class ChangingScreen(Screen[None]):
             return True
         from .confirm import ConfirmScreen
 
-        self._may_change = bool(await self.app.push_screen_wait(ConfirmScreen(doing, server)))
+        answer = await self.app.push_screen_wait(ConfirmScreen(doing, server))
+        self._may_change = answer is True
         return self._may_change

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
@@ -17,7 +18,14 @@ from .dialog import Dialog
 
 __all__ = ["ChartScreen", "draw_chart"]
 
-Series = tuple[str, str, list[float], list[float]]
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What is drawn of each point of the history."""
+
+    name: str
+    colour: str
+    value: Callable[[Point], float | None]
 
 
 class ChartScreen(Dialog[None]):
@@ -59,36 +67,50 @@ class ChartScreen(Dialog[None]):
 
 
 def draw_chart(history: Sequence[Point], width: int, height: int) -> str:
-    """Draw speed and load over time, as text with colours."""
-    upper = height * 3 // 5
-    now = history[-1].time
-    speed = [
-        _series("generation tok/s", "green", history, lambda point: point.generation_rate, now),
-        _series("prompt tok/s", "blue", history, lambda point: point.prompt_rate, now),
-    ]
-    load = [
-        _series("busy slots", "cyan", history, lambda point: point.busy, now),
-        _series("waiting", "orange", history, lambda point: point.waiting, now),
-    ]
-    return _plot(speed, width, upper) + "\n" + _plot(load, width, height - upper - 1)
+    """Draw speeds and load over time, as text with colours. Prompts have a scale of their own: they run much faster."""
+    generation = Series("generation tok/s", "green", lambda point: point.generation_rate)
+    prompt = Series("prompt tok/s", "blue", lambda point: point.prompt_rate)
+    busy = Series("busy slots", "cyan", lambda point: point.busy)
+    waiting = Series("waiting", "orange", lambda point: point.waiting)
+    third = height // 3
+    plots = ((generation,), height - 2 * third), ((prompt,), third), ((busy, waiting), third)
+    return "\n".join(_plot(series, history, width, rows) for series, rows in plots)
 
 
-def _series(
-    name: str, colour: str, history: Sequence[Point], value: Callable[[Point], float | None], now: float
-) -> Series:
-    known = [(point.time - now, number) for point in history if (number := value(point)) is not None]
-    return name, colour, [time for time, _ in known], [number for _, number in known]
-
-
-def _plot(series: Sequence[Series], width: int, height: int) -> str:
+def _plot(series: Sequence[Series], history: Sequence[Point], width: int, height: int) -> str:
     import plotext
 
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plot_size(max(20, width), max(6, height))
-    for name, colour, times, values in series:
-        if times:
-            plotext.plot(times, values, label=name, color=colour, marker="braille")
-    plotext.ylim(0, max((max(values) for *_, values in series if values), default=1) * 1.05 or 1)
-    plotext.xlabel("seconds")
-    return str(plotext.build()).rstrip("\n")
+    plotext.terminal.limit(width=False, height=False)
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("simple")
+    figure.plot_size(max(20, width), max(5, height))
+    tops = [_draw(figure, one, history, len(series) > 1) for one in series]
+    figure.ruler(axis=0).lim(history[0].time - history[-1].time, 0)
+    figure.ruler(axis=1).lim(0, max(tops) * 1.05 or 1.0)
+    figure.label(f"{', '.join(one.name for one in series)} over seconds", axis=0)
+    drawn = str(figure.build())
+    figure.clear()
+    return drawn.rstrip("\n")
+
+
+def _draw(figure: Any, series: Series, history: Sequence[Point], named: bool) -> float:
+    """Draw what is known; where it was not known, or the server restarted, the line is broken. Returns the maximum."""
+    import plotext
+
+    now = history[-1].time
+    values = [series.value(point) for point in history]
+    known = [index for index, value in enumerate(values) if value is not None]
+    numbers = [value for value in values if value is not None]
+    if not known:
+        return 0.0
+    times = [history[index].time - now for index in known]
+    signal = figure.signal(times, numbers, marker=plotext.marker("braille", series.colour))
+    signal.lines()
+    for position, index in enumerate(known):
+        if history[index].break_before or index == 0 or values[index - 1] is None:
+            signal.line(position, active=False)
+    if named:
+        signal.label(series.name)
+    figure.draw(signal)
+    return max(numbers)

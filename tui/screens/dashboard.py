@@ -86,6 +86,7 @@ class Dashboard(ChangingScreen):
 
     def compose(self) -> ComposeResult:
         """Lay the widgets out; sizes and places are the style sheet's."""
+        self._fold()
         yield HeaderBar(id="header")
         yield Static(id="caption", markup=False)
         with Horizontal(id="top"):
@@ -104,15 +105,22 @@ class Dashboard(ChangingScreen):
             yield KvMap(id="cells", classes="pane")
         yield Footer(compact=True)
 
+    def _fold(self) -> None:
+        """Take the classes of this size before there are widgets, so that their styles are made only once."""
+        app, size = self.app, self.app.size
+        for points, length in ((app.HORIZONTAL_BREAKPOINTS, size.width), (app.VERTICAL_BREAKPOINTS, size.height)):
+            self.add_class(max((low, name) for low, name in points if low <= length)[1])
+
     def on_mount(self) -> None:
         """Begin to look."""
         self._set_pace(self._every)
         self.watch_tab()
-        self.look()
+        self.feed.poll()
+        self._show()
 
     def on_resize(self, event: Resize) -> None:
         """Other widgets may have come into view."""
-        self.call_after_refresh(self.watch_tab)
+        self.watch_tab()
 
     def on_key(self, event: Key) -> None:
         """Any key looks now where the poller waits."""

@@ -26,6 +26,10 @@ class RequestScreen(Dialog[None]):
         Binding("x", "cancel", "Cancel request", id="request.cancel", tooltip="Give the request up and free its slot"),
     ]
 
+    DEFAULT_CSS = """
+    RequestScreen RequestText { border: none; height: 1fr; }
+    """
+
     def __init__(self, ticket: Ticket) -> None:
         super().__init__()
         self._ticket = ticket
@@ -40,10 +44,11 @@ class RequestScreen(Dialog[None]):
 
     def on_mount(self) -> None:
         """Follow the text."""
-        self._show()
-        self.set_interval(_EVERY, self._show)
+        self.show_text()
+        self.set_interval(_EVERY, self.show_text)
 
-    def _show(self) -> None:
+    def show_text(self) -> None:
+        """Show what there is by now."""
         self.query_one(RequestText).show_request(self._ticket.view(), self._ticket.text())
         self.refresh_bindings()
 

@@ -1,0 +1,53 @@
+import asyncio
+
+from slotview.engine.backend import FireRequest, RetuneReport
+from slotview.engine.context import LaunchFlags
+from slotview.tui.lessons.demo import SCRIPT, DemoApp, Step
+from tests.fake_backend import FakeBackend
+from tests.tui.helpers import assert_shows
+from tests.tui.scenes import WORKING
+
+
+def test_the_script_is_a_minute_that_tells_deferral_two_slots_and_unified() -> None:
+    assert 45 <= sum(step.seconds for step in SCRIPT) <= 75
+    assert all(step.caption for step in SCRIPT)
+    assert [step.picture for step in SCRIPT if step.picture] == ["four-slots", "retune-two-slots", "unified"]
+    flags = [step.retune for step in SCRIPT if step.retune]
+    assert [(flag.parallel, flag.kv_unified) for flag in flags] == [(2, False), (4, True)]
+    assert sum(request.count for request in SCRIPT[1].fire) == 8
+
+
+async def test_steps_follow_each_other_at_the_key() -> None:
+    backend = FakeBackend(WORKING)
+    taken: list[str] = []
+    script = (
+        Step("first words", 3600, picture="one"),
+        Step("second words", 3600, LaunchFlags(ctx_size=8192, parallel=2), (FireRequest("hello", count=2),), "two"),
+    )
+    app = DemoApp(backend, script=script, refresh=3600, picture=taken.append)
+    async with app.run_test(size=(120, 36), notifications=True) as pilot:
+        await assert_shows(pilot, "1/2 first words")
+        await pilot.press("n")
+        await pilot.pause()
+        assert backend.calls == [("retune", LaunchFlags(ctx_size=8192, parallel=2))]
+        assert taken == ["one"]
+        backend.futures[-1].set_result(RetuneReport("two slots"))
+        await assert_shows(pilot, "2/2 second words")
+        await assert_shows(pilot, "two slots")
+        assert backend.calls[-1][0] == "submit"
+        await pilot.press("n")
+        await asyncio.wait_for(app.played.wait(), 5)
+        assert taken == ["one", "two"]
+
+
+async def test_it_waits_for_the_model() -> None:
+    from slotview.engine.snapshot import EMPTY
+
+    backend = FakeBackend(EMPTY)
+    app = DemoApp(backend, script=(Step("now it works", 0.01),), refresh=0.05)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert not app.played.is_set()
+        backend.push(WORKING)
+        await asyncio.wait_for(app.played.wait(), 5)
+        await assert_shows(pilot, "1/1 now it works")

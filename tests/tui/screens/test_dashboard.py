@@ -1,0 +1,202 @@
+from dataclasses import replace
+
+import pytest
+
+from slotview.engine.backend import FireRequest
+from slotview.engine.events import LogLine
+from slotview.engine.snapshot import Health, HealthState, PollView
+from slotview.tui.screens.dashboard import Dashboard
+from slotview.widgets.slot_table import SlotTable
+from tests.tui.helpers import SIZES, assert_shows, look, make_app, run, text_of
+from tests.tui.scenes import GONE, IDLE, REMOTE, WORKING, many
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_first_frame_tells_the_whole_state(size: tuple[int, int]) -> None:
+    app, backend = make_app()
+    async with run(app, size) as pilot:
+        assert backend.started
+        for words in ("embedded engine", "slotview-1m", "split KV", "Slots: 4 of 4 busy", "KV pool", "4 wait"):
+            await assert_shows(pilot, words)
+        for words in ("Busy slots", "Waiting for a slot", "paced as m4-9b", "312/2 048", "prompt 37 %", "no limit"):
+            await assert_shows(pilot, words)
+        lines = text_of(app).splitlines()
+        assert len(lines) == size[1]
+        for key in ("f Fire", "t Retune", "space Freeze", "? Help", "q Quit"):
+            assert key in lines[-1]
+
+
+async def test_new_snapshots_are_shown_at_the_next_look() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        backend.push(IDLE)
+        await look(pilot)
+        await assert_shows(pilot, "Slots: 0 of 4 busy")
+
+
+async def test_space_freezes_the_display_visibly_and_lets_it_catch_up() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("space")
+        await assert_shows(pilot, "FROZEN")
+        backend.push(IDLE)
+        await look(pilot)
+        assert "4 of 4 busy" in text_of(app)
+        await pilot.press("space")
+        await assert_shows(pilot, "Slots: 0 of 4 busy")
+        assert "FROZEN" not in text_of(app)
+
+
+async def test_plus_and_minus_change_how_often_the_engine_is_looked_at() -> None:
+    app, backend = make_app(refresh=0.25)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("minus")
+        await assert_shows(pilot, "display refreshed every 0.5 s")
+        await pilot.press("plus", "plus")
+        await assert_shows(pilot, "display refreshed every 0.1 s")
+        assert not any(call[0] == "set_interval" for call in backend.calls)
+
+
+async def test_plus_and_minus_change_how_often_a_server_is_asked() -> None:
+    app, backend = make_app(REMOTE)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("minus")
+        await pilot.press("plus")
+        await pilot.pause()
+        assert [call for call in backend.calls if call[0] == "set_interval"] == [
+            ("set_interval", 2.0),
+            ("set_interval", 0.5),
+        ]
+
+
+async def test_any_key_looks_now_where_the_poller_waits() -> None:
+    app, backend = make_app(replace(REMOTE, poll=PollView(1.0, idle_gap=16.0)))
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("k")
+        assert ("look_now",) in backend.calls
+
+
+@pytest.mark.parametrize("scene", [REMOTE, WORKING])
+async def test_keys_leave_a_poller_at_work_alone(scene: object) -> None:
+    app, backend = make_app(scene)  # type: ignore[arg-type]
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("k", "y")
+        assert ("look_now",) not in backend.calls
+
+
+async def test_a_sleeping_model_is_woken_by_a_key_only() -> None:
+    app, backend = make_app(replace(REMOTE, health=Health(HealthState.ASLEEP, "asleep, not polling")))
+    async with run(app, (80, 24)) as pilot:
+        await look(pilot)
+        assert backend.calls == []
+        await pilot.press("y")
+        assert backend.calls == [("look_now",)]
+
+
+async def test_tabs_fold_the_lists_where_there_is_no_room() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        backend.push(WORKING, LogLine(100.0, "I", "srv  update_slots: all slots are idle"))
+        await look(pilot)
+        await pilot.press("3")
+        await assert_shows(pilot, "all slots are idle")
+        await pilot.press("5")
+        await assert_shows(pilot, "Tokens per second")
+        await pilot.press("0", "down", "down")
+        assert app.dashboard.chosen_slot == 2
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_tab_key_shows_its_list(size: tuple[int, int]) -> None:
+    app, _ = make_app()
+    async with run(app, size) as pilot:
+        for key, name in zip("12345", Dashboard.TABS, strict=True):
+            await pilot.press(key)
+            await pilot.pause()
+            assert app.dashboard.query_one(f"#{name}").is_on_screen, name
+
+
+async def test_a_click_opens_a_tab() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        row = next(y for y, line in enumerate(text_of(app).splitlines()) if "2 Findings" in line)
+        await pilot.click("#tabs", offset=(text_of(app).splitlines()[row].index("3 Log") + 2, 0))
+        await pilot.pause()
+        assert app.dashboard.tab == "log"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_256_slots_scroll(size: tuple[int, int]) -> None:
+    app, _ = make_app(many(256))
+    async with run(app, size) as pilot:
+        await assert_shows(pilot, "Slots: 256 of 256 busy")
+        await pilot.press("end")
+        await pilot.pause()
+        assert app.dashboard.chosen_slot == 255
+        await assert_shows(pilot, "255 ● generating")
+        await assert_shows(pilot, "KV pool")
+
+
+async def test_a_server_that_is_gone_keeps_its_last_data_and_says_so() -> None:
+    app, _ = make_app(GONE)
+    async with run(app, (80, 24)) as pilot:
+        await assert_shows(pilot, "refused")
+        await assert_shows(pilot, "37 s old")
+        await assert_shows(pilot, "start the server, or check the port")
+        await assert_shows(pilot, "312/2 048")
+        assert app.dashboard.query_one(SlotTable).has_class("-stale")
+
+
+async def test_names_from_outside_are_never_markup() -> None:
+    app, _ = make_app(REMOTE)
+    async with run(app, (120, 36)) as pilot:
+        await assert_shows(pilot, "qwen[red]3.gguf")
+
+
+async def test_what_a_backend_cannot_do_has_no_key() -> None:
+    app, backend = make_app(fire=False)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f")
+        assert app.screen is app.dashboard
+        assert backend.calls == []
+
+
+async def test_requests_are_listed_opened_and_cancelled() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        app.dashboard.fire([FireRequest("Once upon a time", count=3)])
+        backend.tickets[0].say("there was a house", n_decoded=4)
+        await look(pilot)
+        await pilot.press("1", "end", "enter")
+        await assert_shows(pilot, "Request 1")
+        await assert_shows(pilot, "there was a house")
+        backend.tickets[0].say(" by the river")
+        app.screen.show_text()  # type: ignore[attr-defined]
+        await assert_shows(pilot, "by the river")
+        await pilot.press("x")
+        assert [ticket.state.is_over for ticket in backend.tickets] == [True, False, False]
+
+
+async def test_keys_work_while_no_answer_ever_comes() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("enter", "escape", "t", "enter", "x", "e", "space", "down", "f", "escape")
+        assert len(backend.futures) >= 3
+        assert not any(future.done() for future in backend.futures)
+        await assert_shows(pilot, "FROZEN")
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+async def test_one_wake_up_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        taken = []
+        take = app.dashboard.feed.take
+        monkeypatch.setattr(app.dashboard.feed, "take", lambda: taken.append(take()) or taken[-1])
+        for _ in range(50):
+            backend.push(IDLE)
+            backend.push(WORKING)
+        await look(pilot)
+        await look(pilot)
+        assert len(taken) == 1

@@ -1,0 +1,95 @@
+import pytest
+from textual.widgets import Button, Input
+
+from slotview.engine.backend import FireRequest
+from slotview.tui.screens.fire import FireScreen
+from tests.fake_backend import FakeBackend
+from tests.tui.helpers import SIZES, assert_shows, make_app, run, text_of
+
+
+def sent(backend: FakeBackend) -> list[FireRequest]:
+    return [call[1] for call in backend.calls if call[0] == "submit" and isinstance(call[1], FireRequest)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_enter_fires_what_the_form_says(size: tuple[int, int]) -> None:
+    app, backend = make_app()
+    async with run(app, size) as pilot:
+        await pilot.press("f")
+        assert "Fire prompts" in text_of(app)
+        app.screen.query_one("#text", Input).value = "What is a slot?"
+        app.screen.query_one("#count", Input).value = "3"
+        app.screen.query_one("#n_predict", Input).value = "32"
+        app.screen.query_one("#id_slot", Input).value = "2"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert sent(backend) == [FireRequest("What is a slot?", count=3, n_predict=32, id_slot=2)]
+        assert "What is a slot?" in text_of(app), "the requests are shown"
+
+
+async def test_a_wrong_field_is_said_at_once_and_nothing_is_sent() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f")
+        app.screen.query_one("#count", Input).value = "300"
+        await assert_shows(pilot, "at once: 300 is not between 1 and 256")
+        await pilot.press("enter")
+        assert isinstance(app.screen, FireScreen)
+        assert app.focused is app.screen.query_one("#count")
+        assert sent(backend) == []
+        await pilot.press("escape")
+        assert app.screen is app.dashboard
+
+
+async def test_the_last_values_are_offered_again() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f")
+        app.screen.query_one("#text", Input).value = "remember me"
+        await pilot.press("enter", "f")
+        assert app.screen.query_one("#text", Input).value == "remember me"
+
+
+async def test_a_preset_fills_the_form() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f")
+        app.screen.query_one("#preset-3", Button).press()
+        await pilot.pause()
+        app.screen.query_one("#send", Button).press()
+        await pilot.pause()
+        assert [(request.n_predict, request.ignore_eos) for request in sent(backend)] == [(-1, True)] * 4
+
+
+async def test_a_refusal_is_one_readable_line() -> None:
+    app, backend = make_app()
+    backend.refuse = "no [b]server[/b] there"
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f", "enter")
+        await assert_shows(pilot, "no [b]server[/b] there")
+
+
+async def test_a_change_elsewhere_is_confirmed_once_per_run() -> None:
+    app, backend = make_app(confirm="http://10.0.0.1:8080")
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f", "enter")
+        await assert_shows(pilot, "Send 8 prompts to http://10.0.0.1:8080?")
+        await pilot.press("n")
+        assert sent(backend) == []
+        await pilot.press("f", "enter")
+        await pilot.pause()
+        await pilot.press("y")
+        await pilot.pause()
+        assert len(sent(backend)) == 8
+        await pilot.press("f", "enter")
+        await pilot.pause()
+        assert len(sent(backend)) == 16, "asked once, not again"
+
+
+async def test_a_letter_in_a_number_field_is_no_text() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f")
+        app.screen.query_one("#seed", Input).focus()
+        await pilot.press("1", "x", "2")
+        assert app.screen.query_one("#seed", Input).value == "12"

@@ -1,0 +1,106 @@
+import pytest
+from textual.widgets import Input
+
+from slotview.engine.backend import BackendError, RetuneMode, RetuneReport
+from slotview.engine.context import LaunchFlags
+from slotview.tui.screens.retune import RetuneScreen
+from tests.fake_backend import FakeBackend
+from tests.tui.helpers import SIZES, assert_shows, make_app, run, text_of
+from tests.tui.scenes import REMOTE
+
+
+def retunes(backend: FakeBackend) -> list[object]:
+    return [call[1] for call in backend.calls if call[0] == "retune"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_preview_says_what_would_be(size: tuple[int, int]) -> None:
+    app, backend = make_app()
+    async with run(app, size) as pilot:
+        await pilot.press("t")
+        app.screen.query_one("#parallel", Input).value = "2"
+        await pilot.pause()
+        lines = [" ".join(line.split()) for line in text_of(app).splitlines()]
+        assert any("slots 4 → 2" in line for line in lines)
+        assert any("n_ctx per slot 2 048 → 4 096" in line for line in lines)
+        assert any("KV memory 12.0 MiB → 12.0 MiB" in line for line in lines)
+        assert any("n_slots = 2, n_ctx_slot = 4096" in line for line in lines)
+        assert retunes(backend) == [], "nothing has happened yet"
+
+
+async def test_live_apply_says_what_it_did() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("t")
+        app.screen.query_one("#parallel", Input).value = "2"
+        await pilot.press("u", "enter")
+        await pilot.pause()
+        assert retunes(backend) == [LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True)]
+        backend.futures[-1].set_result(RetuneReport("-np 2 -kvu", n_requeued=6, n_tokens_again=1091, n_ended=1))
+        await assert_shows(pilot, "6 requests queued again")
+        await assert_shows(pilot, "1091 tokens")
+
+
+async def test_a_retune_that_fails_says_why() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("t", "enter")
+        await pilot.pause()
+        backend.futures[-1].set_exception(BackendError("the KV cache needs 9 GiB but only 2 are free"))
+        await assert_shows(pilot, "the KV cache needs 9 GiB")
+
+
+async def test_flags_that_cannot_start_are_refused_in_place() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        app.screen.query_one("#parallel", Input).value = "300"
+        await assert_shows(pilot, "use at most 256 slots")
+        await pilot.press("enter")
+        assert isinstance(app.screen, RetuneScreen)
+        assert retunes(backend) == []
+
+
+async def test_modes_are_split_unified_and_auto() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        screen = app.screen
+        assert isinstance(screen, RetuneScreen)
+        seen = []
+        for _ in range(3):
+            flags = screen.flags()
+            seen.append((flags.parallel, flags.kv_unified))
+            await pilot.press("u")
+            await pilot.pause()
+        assert seen == [(4, False), (4, True), (-1, False)]
+
+
+async def test_a_server_elsewhere_ends_in_a_command_to_copy() -> None:
+    app, backend = make_app(REMOTE, retune=RetuneMode.COMMAND)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        app.screen.query_one("#parallel", Input).value = "2"
+        await assert_shows(pilot, "llama-server -m model.gguf -c 8192 -np 2")
+        await pilot.press("c")
+        assert app.clipboard == "llama-server -m model.gguf -c 8192 -np 2"
+        await pilot.press("enter")
+        assert isinstance(app.screen, RetuneScreen)
+        assert retunes(backend) == []
+
+
+async def test_a_child_says_that_it_is_restarted() -> None:
+    app, backend = make_app(retune=RetuneMode.RESTART)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        assert "Restart with these" in text_of(app)
+        await pilot.press("enter")
+        await assert_shows(pilot, "restarting the server")
+        assert len(retunes(backend)) == 1
+
+
+async def test_what_cannot_be_retuned_offers_no_key() -> None:
+    app, _ = make_app(retune=RetuneMode.NONE)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        assert app.screen is app.dashboard

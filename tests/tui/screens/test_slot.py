@@ -1,0 +1,60 @@
+from dataclasses import replace
+
+from slotview.engine.backend import BackendError
+from slotview.engine.snapshot import SlotDetails
+from tests.tui.helpers import assert_shows, make_app, run, text_of
+from tests.tui.scenes import WORKING
+
+
+async def test_enter_opens_the_chosen_slot_and_shows_what_is_known() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("down", "enter")
+        assert "Slot 1" in text_of(app)
+        assert backend.calls[-1] == ("details", 1)
+        params = {"temperature": 0.8, "seed": 42, "stop": [], "name": "[red]x[/red]"}
+        details = SlotDetails(1, params, {"prompt_ms": None}, "Once upon", "a time\x1b[2J", "no text elsewhere")
+        backend.futures[-1].set_result(details)
+        await pilot.pause()
+        await pilot.pause()
+        text = text_of(app)
+        assert "temperature" in text
+        assert "0.8" in text
+        assert "[red]x[/red]" in text, "text from outside is never markup"
+        assert "a time␛[2J" in text, "and never an escape code"
+        assert "no text elsewhere" in text
+        prompt_ms = next(line for line in text.splitlines() if "prompt_ms" in line)
+        assert prompt_ms.split("prompt_ms")[1].split()[0] == "–", "unknown is not 0"
+
+
+async def test_it_asks_again_only_after_the_answer() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("enter")
+        screen = app.screen
+        screen.ask()  # type: ignore[attr-defined]
+        await pilot.pause()
+        assert len(backend.futures) == 1
+        backend.futures[0].set_exception(BackendError("the server does not tell"))
+        await assert_shows(pilot, "the server does not tell")
+        screen.ask()  # type: ignore[attr-defined]
+        await pilot.pause()
+        assert len(backend.futures) == 2
+
+
+async def test_an_answer_that_never_comes_holds_nobody_up() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("enter", "escape")
+        assert app.screen is app.dashboard
+        assert not backend.futures[0].cancelled(), "the backend's future is its own"
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+async def test_an_unlimited_task_has_no_limit() -> None:
+    slots = tuple(replace(slot, unlimited=True, n_remain=None) for slot in WORKING.slots or ())
+    app, _ = make_app(replace(WORKING, slots=slots))
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("enter")
+        assert "no limit" in text_of(app)

@@ -1,0 +1,85 @@
+import subprocess
+import sys
+
+import pytest
+from textual.widgets import Static
+
+from slotview.tui.app import SlotviewApp
+from slotview.tui.crash import crash_report
+from slotview.tui.theme import THEMES
+from tests.fake_backend import FakeBackend
+from tests.tui.helpers import assert_shows, make_app, run
+from tests.tui.scenes import WORKING
+
+
+@pytest.mark.parametrize("theme", [*(theme.name for theme in THEMES), "nord"])
+async def test_every_theme_can_be_worn(theme: str) -> None:
+    app = SlotviewApp(FakeBackend(WORKING), refresh=3600, theme=theme)
+    async with run(app, (80, 24)) as pilot:
+        assert app.theme == theme
+        await assert_shows(pilot, "4 of 4 busy")
+
+
+def test_an_unknown_theme_falls_back_to_ours() -> None:
+    assert SlotviewApp(FakeBackend(WORKING), theme="no such").theme == "slotview-dark"
+
+
+async def test_start_is_called_once_the_first_frame_is_drawn() -> None:
+    seen: list[str] = []
+    app = SlotviewApp(
+        FakeBackend(WORKING),
+        refresh=3600,
+        start=lambda app: seen.append(str(app.screen.query_one("#slots").size.width)),
+    )
+    async with run(app, (80, 24)) as pilot:
+        await pilot.pause()
+    assert seen == ["78"]
+
+
+async def test_q_quits() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+async def test_the_palette_offers_every_action_and_runs_it() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("ctrl+p")
+        await pilot.press(*"freeze")
+        await assert_shows(pilot, "Stop the display")
+        await pilot.pause(0.1)
+        await pilot.press("enter")
+        await assert_shows(pilot, "FROZEN")
+
+
+class Broken(Static):
+    def render(self) -> str:
+        secret = "sk-local-value"
+        raise RuntimeError(f"[bold]broken[/bold] widget {len(secret)}")
+
+
+async def test_a_crash_names_the_error_and_shows_no_local_values() -> None:
+    app, _ = make_app()
+    with pytest.raises(RuntimeError):
+        async with run(app, (80, 24)) as pilot:
+            await app.dashboard.mount(Broken())
+            await pilot.pause()
+    report = crash_report(app._exception).plain
+    assert (
+        report.splitlines()[-1] == "slotview stopped because of an error: RuntimeError: [bold]broken[/bold] widget 14"
+    )
+    assert "in render" in report
+    assert "sk-local" not in report.replace('secret = "sk-local-value"', "")
+    assert app.return_code == 1
+
+
+def test_the_first_screen_loads_neither_numpy_nor_pydantic_nor_plotext() -> None:
+    code = (
+        "import sys; import slotview.tui.app; "
+        "heavy = {'numpy', 'pydantic', 'plotext', 'httpx', 'textual.widgets._text_area', 'slotview.tui.screens.fire'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,51 @@
+import pytest
+
+from slotview.tui.overview import OverviewApp
+from slotview.tui.screens.dashboard import Dashboard
+from tests.fake_backend import FakeBackend
+from tests.tui.helpers import SIZES, text_of
+from tests.tui.scenes import GONE, IDLE, REMOTE
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_row_for_each_server_and_its_screen_on_enter(size: tuple[int, int]) -> None:
+    backends = [FakeBackend(REMOTE), FakeBackend(GONE), FakeBackend(IDLE)]
+    names = ("gpu[0]", "old box", "here")
+    app = OverviewApp(list(zip(names, backends, strict=True)), refresh=3600)
+    async with app.run_test(size=size) as pilot:
+        assert all(backend.started for backend in backends)
+        lines = text_of(app).splitlines()
+        row = next(line for line in lines if "gpu[0]" in line)
+        assert "4/4" in row
+        assert "–" in row, "waiting is not known there, and not 0"
+        assert "refused" in next(line for line in lines if "old box" in line)
+        await pilot.press("down", "down", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, Dashboard)
+        assert "Slots: 0 of 4 busy" in text_of(app)
+        await pilot.press("q")
+        await pilot.pause()
+        assert "old box" in text_of(app)
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+async def test_it_goes_on_looking_at_all_but_the_open_one() -> None:
+    backends = [FakeBackend(REMOTE), FakeBackend(REMOTE)]
+    app = OverviewApp([("one", backends[0]), ("two", backends[1])], refresh=3600)
+    async with app.run_test(size=(120, 36)) as pilot:
+        overview = app.screen
+        await pilot.press("enter")
+        await pilot.pause()
+        for backend in backends:
+            backend.push(IDLE)
+        overview.look()  # type: ignore[attr-defined]
+        dashboard = app.screen
+        assert isinstance(dashboard, Dashboard)
+        assert dashboard.feed.look.snapshot.busy == 4, "its own screen looks for itself"
+        dashboard.look()
+        await pilot.pause()
+        await pilot.press("q")
+        await pilot.pause()
+        rows = [line for line in text_of(app).splitlines() if "0/4" in line]
+        assert len(rows) == 2

@@ -1,0 +1,124 @@
+"""A scripted minute for a class: eight prompts on four slots, then two slots, then a unified pool."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import work
+from textual.binding import Binding, BindingType
+
+from slotview.engine.backend import Backend, FireRequest
+from slotview.engine.context import LaunchFlags
+from slotview.engine.snapshot import HealthState
+
+from ..app import SlotviewApp
+
+__all__ = ["SCRIPT", "DemoApp", "Step"]
+
+NAMES = ("Anna", "Ben", "Clara", "David", "Emma", "Finn", "Greta", "Hugo")
+STORIES = tuple(FireRequest(f"Once upon a time {name} ", n_predict=64, seed=7) for name in NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A caption, what is done when it appears, and how many seconds it stays. ``picture`` names the moment it ends."""
+
+    caption: str
+    seconds: float
+    retune: LaunchFlags | None = None
+    fire: Sequence[FireRequest] = ()
+    picture: str | None = None
+
+
+SCRIPT: tuple[Step, ...] = (
+    Step("One server, four slots. -c 8192 is divided among them: 2 048 tokens of context each.", 5),
+    Step(
+        "Eight prompts at once. Four take a slot and are worked on together; four wait.", 6, None, STORIES, "four-slots"
+    ),
+    Step("When a slot is freed, the request that waited longest takes it. Nobody is lost.", 11),
+    Step(
+        "Two slots instead of four: 4 096 tokens each, but six wait. Alone each is faster, together they are slower.",
+        14,
+        LaunchFlags(ctx_size=8192, parallel=2),
+        STORIES,
+        "retune-two-slots",
+    ),
+    Step(
+        "Unified: four slots share one pool. Each may use all 8 192 tokens, as long as all together fit.",
+        12,
+        LaunchFlags(ctx_size=8192, parallel=4, kv_unified=True),
+        STORIES[:4],
+        "unified",
+    ),
+    Step("More slots: more together, less for each, and less context unless the pool is shared.", 8),
+    Step("Now you: f fires prompts, t retunes, Enter opens a slot, ? explains every number, q quits.", 4),
+)
+
+
+class DemoApp(SlotviewApp):
+    """The dashboard that plays a script; all keys work meanwhile, and ``n`` goes on to the next step.
+
+    ``picture`` is called with a step's picture name when that step ends.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n", "next_step", "Next step", id="demo.next", tooltip="Go on with the demo without waiting"),
+    ]
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        refresh: float = 0.25,
+        theme: str | None = None,
+        script: Sequence[Step] = SCRIPT,
+        picture: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(backend, refresh=refresh, theme=theme)
+        self._script = script
+        self._picture = picture
+        self._next = asyncio.Event()
+        self.played = asyncio.Event()
+        """Set when the script is over."""
+
+    def on_ready(self) -> None:
+        """Begin once the first frame is drawn."""
+        self.play()
+
+    def action_next_step(self) -> None:
+        """Go on at once."""
+        self._next.set()
+
+    @work
+    async def play(self) -> None:
+        """Play the script from its beginning."""
+        await self._engine_ready()
+        for number, step in enumerate(self._script, 1):
+            self.dashboard.caption = f"{number}/{len(self._script)}  {step.caption}"
+            await self._do(step)
+            await self._wait(step.seconds)
+            if step.picture and self._picture:
+                self._picture(step.picture)
+        self.played.set()
+
+    async def _engine_ready(self) -> None:
+        """Wait until the model is loaded."""
+        while self.dashboard.feed.look.snapshot.health.state is not HealthState.OK:
+            await asyncio.sleep(0.05)
+
+    async def _do(self, step: Step) -> None:
+        if step.retune is not None:
+            await self.dashboard.retune(step.retune)
+        if step.fire:
+            self.dashboard.fire(list(step.fire))
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait for the step's time or for the key."""
+        self._next.clear()
+        try:
+            await asyncio.wait_for(self._next.wait(), seconds)
+        except TimeoutError:
+            return
