@@ -12,6 +12,7 @@ __all__ = ["WINDOW", "GenerationSpeed", "PromptSpeed", "Throughput", "exact_gene
 
 WINDOW = 5.0  # seconds a speed looks back
 SHORTEST = 0.2  # seconds: two answers closer than this make no speed
+LONGEST_PAUSE = 1.0  # seconds without a token up to which nobody can tell a pause from a speed of 0
 FASTEST = 1e6  # tokens/s: beyond this a count has jumped, nobody generated that
 
 
@@ -61,7 +62,7 @@ class GenerationSpeed:
         if len(self._seen) < 2:
             return None
         (start, first), (end, last) = self._seen[0], self._seen[-1]
-        return speed(last - first, end - start)
+        return speed(last - first, end - start, SHORTEST if last > first else LONGEST_PAUSE)
 
 
 class PromptSpeed:
