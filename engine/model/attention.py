@@ -1,15 +1,18 @@
 """Attention of new tokens over the cells of their own sequences, read from the KV store.
 
 Shapes: N = tokens of the batch, H = query heads, J = KV heads, G = H / J, D = head dimension, B = sequences of a group,
-T = cells.
+T = cells. K and V come out of the store divided by the ``scale`` of their type; q and the weights make up for it.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .attention_plan import Group, Share, Span
+from .attention_plan import AttentionPlan, Group, Span
+from .crew import Crew
 from .kv_store import KvTensor, TypedKvStore
 from .kv_types_float import Floats
 from .workspace import Workspace
@@ -17,69 +20,83 @@ from .workspace import Workspace
 __all__ = ["Attention"]
 
 CellIds = NDArray[np.intp]
+LEAST_TO_SHARE = 1 << 16
+"""Values of K of a group from which on its V is widened by another thread at the same time."""
 
 
 class Attention:
-    """One thread's attention; it owns the scratch memory."""
+    """Attention with the threads of a crew; it owns the scratch memory."""
 
-    def __init__(self) -> None:
-        self._work = Workspace()
+    def __init__(self, crew: Crew) -> None:
+        self._crew = crew
+        self._work = [Workspace() for _ in range(crew.size)]
 
-    def attend(self, share: Share, layer: int, kv: TypedKvStore, q: Floats, out: Floats) -> None:
+    def attend(self, plan: AttentionPlan, layer: int, kv: TypedKvStore, q: Floats, out: Floats) -> None:
         """q [N, H × D], scaled and rotated as K is, to out [N, H × Dv], still rotated as V is."""
-        for unit in share:
-            if isinstance(unit, Group):
-                self._attend_group(unit, layer, kv, q, out)
-            else:
-                self._attend_span(unit, layer, kv, q, out)
+        for group in plan.groups:
+            self._attend_group(group, layer, kv, q, out)
+        if plan.spans:
+            pairs = zip(plan.spans, self._work, strict=False)
+            self._crew.run([partial(_attend_spans, spans, layer, kv, q, out, work) for spans, work in pairs])
 
     def _attend_group(self, group: Group, layer: int, kv: TypedKvStore, q: Floats, out: Floats) -> None:
-        n, length = group.rows.shape
+        n, length = group.shape
         n_kv = kv.shape.n_head_kv
-        keys = self._gathered(kv.k, layer, group.rows).reshape(n, length, n_kv, -1)
+        mine, other = self._work[0], self._work[-1]
+        values = other.floats("v", n, length, n_kv, kv.shape.head_dim_v)
         queries = q[group.tokens].reshape(n, n_kv, -1, kv.shape.head_dim_k)
-        scores = self._work.floats("scores", n, n_kv, queries.shape[2], length)
-        np.matmul(queries, keys.transpose(0, 2, 3, 1), out=scores)
-        if group.mask is not None:
-            np.add(scores, group.mask, out=scores)
-        total = _exponentials(scores)
-        values = self._gathered(kv.v, layer, group.rows).reshape(n, length, n_kv, -1)
-        mixed = np.matmul(scores, values.transpose(0, 2, 1, 3))
-        mixed /= total
+        scores = mine.floats("scores", n, n_kv, queries.shape[2], length)
+        total = mine.floats("total", n, n_kv, queries.shape[2], 1)
+        tasks = [
+            partial(_weigh, group, layer, kv, queries, scores, total, mine),
+            partial(_widen, kv.v, layer, group.rows, values, other),
+        ]
+        if len(self._work) > 1 and values.size >= LEAST_TO_SHARE:
+            self._crew.run(tasks)
+        else:
+            for task in tasks:
+                task()
+        mixed = mine.floats("mixed", n, n_kv, queries.shape[2], kv.shape.head_dim_v)
+        np.matmul(scores, values.transpose(0, 2, 1, 3), out=mixed)
+        np.divide(mixed, total, out=mixed)
         out[group.tokens] = mixed.reshape(n, -1)
 
-    def _attend_span(self, span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Floats) -> None:
-        place = slice(span.begin, span.begin + span.n)
-        queries = _by_head(q[place], kv.shape.n_head_kv, kv.shape.head_dim_k)
-        mixed = _by_head(out[place], kv.shape.n_head_kv, kv.shape.head_dim_v)
-        keys = self._span_cells(kv.k, layer, span, "k").transpose(1, 2, 0)
-        values = self._span_cells(kv.v, layer, span, "v").transpose(1, 0, 2)
-        for head in range(kv.shape.n_head_kv):
-            scores = self._work.floats("scores", *queries.shape[1:3], span.n_cells)
-            np.matmul(queries[head], keys[head], out=scores)
-            if span.n > 1:
-                scores[..., span.n_cells - span.n :] += _causal_mask(span.n)
-            total = _exponentials(scores)
-            np.matmul(scores, values[head], out=mixed[head])
-            mixed[head] /= total
 
-    def _span_cells(self, tensor: KvTensor, layer: int, span: Span, name: str) -> Floats:
-        """Values [T, J, D] of a span's cells."""
-        if isinstance(span.rows, slice):
-            return self._widened(tensor, tensor.items[layer, span.rows], name).reshape(span.n_cells, tensor.n_head, -1)
-        return self._gathered(tensor, layer, span.rows, name).reshape(span.n_cells, tensor.n_head, -1)
+def _weigh(
+    group: Group, layer: int, kv: TypedKvStore, queries: Floats, scores: Floats, total: Floats, work: Workspace
+) -> None:
+    """Weights of a group's cells in scores [B, J, G, T], their sums in total [B, J, G, 1]."""
+    keys = work.floats("k", *group.shape, kv.shape.n_head_kv, kv.shape.head_dim_k)
+    _widen(kv.k, layer, group.rows, keys, work)
+    queries *= kv.k.kind.scale
+    np.matmul(queries, keys.transpose(0, 2, 3, 1), out=scores)
+    if group.mask is not None:
+        np.add(scores, group.mask, out=scores)
+    _exponentials(scores, total, kv.v.kind.scale)
 
-    def _gathered(self, tensor: KvTensor, layer: int, rows: CellIds, name: str = "kv") -> Floats:
-        """Values [T, J × D] of scattered rows."""
-        items = tensor.items[layer]
-        stored = self._work.items("gathered", items.dtype, rows.size, items.shape[1])
-        np.take(items, rows.reshape(-1), axis=0, out=stored, mode="clip")
-        return self._widened(tensor, stored, name)
 
-    def _widened(self, tensor: KvTensor, stored: Floats, name: str) -> Floats:
-        out = self._work.floats(name, len(stored), tensor.n_head * tensor.head_dim)
-        tensor.kind.decode(stored, out)
-        return out
+def _attend_spans(spans: list[Span], layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:
+    for span in spans:
+        _attend_span(span, layer, kv, q, out, work)
+
+
+def _attend_span(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:
+    n_kv, place = kv.shape.n_head_kv, slice(span.begin, span.begin + span.n)
+    queries = _by_head(q[place] * kv.k.kind.scale, n_kv, kv.shape.head_dim_k)
+    mixed = _by_head(out[place], n_kv, kv.shape.head_dim_v)
+    keys = work.floats("k", span.n_cells, n_kv, kv.shape.head_dim_k)
+    values = work.floats("v", span.n_cells, n_kv, kv.shape.head_dim_v)
+    _widen(kv.k, layer, span.rows, keys, work)
+    _widen(kv.v, layer, span.rows, values, work)
+    scores = work.floats("scores", *queries.shape[1:3], span.n_cells)
+    total = work.floats("total", *queries.shape[1:3], 1)
+    for head in range(n_kv):
+        np.matmul(queries[head], keys[:, head].T, out=scores)
+        if span.n > 1:
+            scores[..., span.n_cells - span.n :] += _causal_mask(span.n)
+        _exponentials(scores, total, kv.v.kind.scale)
+        np.matmul(scores, values[:, head], out=mixed[head])
+        mixed[head] /= total
 
 
 def _by_head(rows: Floats, n_kv: int, head_dim: int) -> Floats:
@@ -92,9 +109,22 @@ def _causal_mask(n: int) -> Floats:
     return np.triu(np.full((n, n), -np.inf, np.float32), 1)
 
 
-def _exponentials(scores: Floats) -> Floats:
-    """Replace scores [..., T] by exp(score - highest) and return their sums [..., 1]."""
-    np.subtract(scores, scores.max(axis=-1, keepdims=True), out=scores)
+def _exponentials(scores: Floats, total: Floats, scale: np.float32) -> None:
+    """Replace scores [..., T] by scale × exp(score - highest); total [..., 1] takes the sums without the scale."""
+    np.max(scores, axis=-1, keepdims=True, out=total)
+    np.subtract(scores, total, out=scores)
     np.exp(scores, out=scores)
-    total: Floats = scores.sum(axis=-1, keepdims=True)
-    return total
+    np.sum(scores, axis=-1, keepdims=True, out=total)
+    if scale != 1:
+        np.multiply(scores, scale, out=scores)
+
+
+def _widen(tensor: KvTensor, layer: int, rows: CellIds | slice, out: Floats, work: Workspace) -> None:
+    """Put rows of a layer, all side by side, into out."""
+    items = tensor.items[layer]
+    if isinstance(rows, slice):
+        stored = items[rows]
+    else:
+        stored = work.items("gathered", items.dtype, rows.size, items.shape[1])
+        np.take(items, rows.reshape(-1), axis=0, out=stored, mode="clip")
+    tensor.kind.decode(stored, out.reshape(len(stored), -1))

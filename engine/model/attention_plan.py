@@ -1,6 +1,6 @@
 """Which tokens of a batch attend together, and how the work is shared among threads.
 
-Single tokens of sequences with few cells are grouped, padded to a length that depends on their own cells only; all others
+Single tokens of sequences with few cells are grouped, padded to a length that depends on their own cells only; others
 go run by run. So no result depends on what else is in the batch.
 """
 
@@ -17,7 +17,7 @@ from .interface import SequenceRun
 from .kv_store import TypedKvStore
 from .kv_types_float import Floats
 
-__all__ = ["Group", "Share", "Span", "plan_attention"]
+__all__ = ["AttentionPlan", "Group", "Span", "plan_attention"]
 
 CellIds = NDArray[np.intp]
 GROUPED_CELLS = 512
@@ -25,7 +25,7 @@ PADDING = 32
 GROUP_FLOATS = 1 << 18
 """Values of K of a group at most: a megabyte, so that they stay in a core's cache."""
 SPAN_TOKENS = 64
-FEWEST_CELLS_TO_SHARE = 1024
+LEAST_COST_TO_SHARE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,10 @@ class Group:
     mask: Floats | None
 
     @property
-    def cost(self) -> int:
-        """Cells to read."""
-        return self.rows.size
+    def shape(self) -> tuple[int, int]:
+        """B, T."""
+        n, length = self.rows.shape
+        return n, length
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,16 @@ class Span:
         return self.n_cells * (1 + self.n // 4)
 
 
-Share = list[Group | Span]
+@dataclass(frozen=True, slots=True)
+class AttentionPlan:
+    """What one batch needs, the same in all layers. ``spans``: a list for each thread that has some."""
+
+    groups: Sequence[Group]
+    spans: Sequence[list[Span]]
 
 
-def plan_attention(runs: Sequence[SequenceRun], kv: TypedKvStore, n_shares: int) -> Sequence[Share]:
-    """Cut a batch into groups and spans and deal them out to at most ``n_shares`` threads."""
+def plan_attention(runs: Sequence[SequenceRun], kv: TypedKvStore, n_threads: int) -> AttentionPlan:
+    """Cut a batch into groups and spans and deal the spans out to at most ``n_threads`` threads."""
     spans: list[Span] = []
     short: defaultdict[int, list[tuple[int, CellIds]]] = defaultdict(list)
     begin = 0
@@ -72,10 +78,9 @@ def plan_attention(runs: Sequence[SequenceRun], kv: TypedKvStore, n_shares: int)
         else:
             spans += _spans(run, begin, kv)
         begin += len(run.tokens)
-    n_shares = min(n_shares, max(1, sum(len(run.cells) for run in runs) // FEWEST_CELLS_TO_SHARE))
     width = kv.shape.n_head_kv * max(kv.shape.head_dim_k, kv.shape.head_dim_v)
-    groups = (group for length, members in short.items() for group in _groups(length, members, width, n_shares))
-    return _deal([*groups, *spans], n_shares)
+    groups = [group for length, members in short.items() for group in _groups(length, members, width)]
+    return AttentionPlan(groups, _deal(spans, n_threads))
 
 
 def _spans(run: SequenceRun, begin: int, kv: TypedKvStore) -> Iterator[Span]:
@@ -90,9 +95,9 @@ def _spans(run: SequenceRun, begin: int, kv: TypedKvStore) -> Iterator[Span]:
             yield Span(begin + first, n, n_cells, slice(offset + run.start, offset + run.start + n_cells))
 
 
-def _groups(length: int, members: Sequence[tuple[int, CellIds]], width: int, n_shares: int) -> Iterator[Group]:
+def _groups(length: int, members: Sequence[tuple[int, CellIds]], width: int) -> Iterator[Group]:
     """Cut sequences of one padded length into groups."""
-    size = max(1, min(GROUP_FLOATS // (length * width), -(-len(members) // n_shares)))
+    size = max(1, GROUP_FLOATS // (length * width))
     for first in range(0, len(members), size):
         part = members[first : first + size]
         rows = np.empty((len(part), length), np.intp)
@@ -110,14 +115,15 @@ def _padding_mask(counts: Sequence[int], length: int) -> Floats | None:
     return mask[:, None, None]
 
 
-def _deal(units: Share, n_shares: int) -> Sequence[Share]:
+def _deal(spans: Sequence[Span], n_threads: int) -> Sequence[list[Span]]:
     """Costliest first, each to the thread with least to do."""
-    if n_shares == 1:
-        return [units]
-    shares: list[Share] = [[] for _ in range(n_shares)]
+    n_shares = min(n_threads, sum(span.cost for span in spans) // LEAST_COST_TO_SHARE)
+    if n_shares < 2:
+        return [list(spans)] if spans else []
+    shares: list[list[Span]] = [[] for _ in range(n_shares)]
     costs = [0] * n_shares
-    for unit in sorted(units, key=lambda unit: -unit.cost):
+    for span in sorted(spans, key=lambda span: -span.cost):
         least = costs.index(min(costs))
-        shares[least].append(unit)
-        costs[least] += unit.cost
+        shares[least].append(span)
+        costs[least] += span.cost
     return [share for share in shares if share]

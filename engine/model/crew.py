@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from weakref import finalize
 
 import numpy as np
+
+from .gates import new_gate
 
 __all__ = ["Crew", "usable_cores"]
 
@@ -23,46 +26,63 @@ def usable_cores() -> int:
 
 
 class _Helper:
-    """A thread that does one task at a time. Arithmetic warnings are off in it."""
+    """A thread that sleeps between shifts and does one task at a time during them, without arithmetic warnings."""
 
     def __init__(self) -> None:
-        self._go = threading.Lock()
-        self._done = threading.Lock()
-        self._go.acquire()
-        self._done.acquire()
+        self._shift = threading.Semaphore(0)
+        self._go = new_gate()
+        self._done = new_gate()
         self._task: Task | None = None
         self._error: BaseException | None = None
+        self._dismissed = False
         threading.Thread(target=self._serve, name="slotview-model", daemon=True).start()
 
-    def start(self, task: Task | None) -> None:
-        """Begin a task; None ends the thread."""
+    def begin_shift(self) -> None:
+        """Wake the thread; it then waits for tasks without sleeping."""
+        self._shift.release()
+
+    def end_shift(self) -> None:
+        """Let the thread sleep again."""
+        self._task = None
+        self._go.open()
+
+    def dismiss(self) -> None:
+        """End the thread."""
+        self._dismissed = True
+        self._shift.release()
+
+    def start(self, task: Task) -> None:
+        """Begin a task."""
         self._task = task
-        self._go.release()
+        self._go.open()
 
     def wait(self) -> BaseException | None:
         """Wait for the end of the task; returns what it raised."""
-        self._done.acquire()
+        self._done.wait()
         error, self._error = self._error, None
         return error
 
     def _serve(self) -> None:
         with np.errstate(all="ignore"):
-            while True:
-                self._go.acquire()
-                task, self._task = self._task, None
-                if task is None:
-                    return
-                try:
-                    task()
-                except BaseException as error:
-                    self._error = error
-                del task
-                self._done.release()
+            while self._shift.acquire() and not self._dismissed:
+                self._work_shift()
+
+    def _work_shift(self) -> None:
+        while True:
+            self._go.wait()
+            task = self._task
+            if task is None:
+                return
+            try:
+                task()
+            except BaseException as error:
+                self._error = error
+            self._done.open()
 
 
 def _dismiss(helpers: Sequence[_Helper]) -> None:
     for helper in helpers:
-        helper.start(None)
+        helper.dismiss()
 
 
 class Crew:
@@ -73,8 +93,19 @@ class Crew:
         self._helpers = [_Helper() for _ in range(size - 1)]
         finalize(self, _dismiss, self._helpers)
 
+    @contextmanager
+    def shift(self) -> Iterator[None]:
+        """While inside, helpers wait for tasks with their cores busy, so that handing over takes a few microseconds."""
+        for helper in self._helpers:
+            helper.begin_shift()
+        try:
+            yield
+        finally:
+            for helper in self._helpers:
+                helper.end_shift()
+
     def run(self, tasks: Sequence[Task]) -> None:
-        """Do at most ``size`` tasks at the same time and wait for all; raises what one of them raised."""
+        """Do at most ``size`` tasks at the same time and wait for all; raises what one raised. Only inside a shift."""
         busy = self._helpers[: len(tasks) - 1]
         for helper, task in zip(busy, tasks[1:], strict=True):
             helper.start(task)

@@ -55,6 +55,7 @@ class KvTensor:
         stored = self.items[layer, rows]
         values = np.empty((len(stored), self.n_head * self.head_dim), np.float32)
         self.kind.decode(stored, values)
+        values *= self.kind.scale
         return values
 
     def rotate(self, values: Floats) -> Floats:

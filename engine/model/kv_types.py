@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Protocol
 
+import numpy as np
+
 from .kv_types_block import Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Iq4Nl
 from .kv_types_float import BF16, F16, F32, Floats, Stored
 
@@ -31,6 +33,10 @@ class KvType(Protocol):
     def block_bytes(self) -> int:
         """Bytes of one block."""
 
+    @property
+    def scale(self) -> np.float32:
+        """Factor that decoded values still lack."""
+
     def zeros(self, rows: tuple[int, ...], n_values: int) -> Stored:
         """Allocate ``rows`` × ``n_values`` values; pages that are never written are never committed."""
 
@@ -38,7 +44,7 @@ class KvType(Protocol):
         """Round values [..., n] to stored items [..., items]."""
 
     def decode(self, stored: Stored, out: Floats) -> None:
-        """Widen stored items [..., items] into out [..., n], which must be contiguous."""
+        """Widen stored items [..., items] into out [..., n], contiguous, as values / ``scale``."""
 
 
 KV_TYPES: Mapping[str, KvType] = MappingProxyType(

@@ -1,7 +1,7 @@
 """KV types with a scale for every 32 values: q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl.
 
 Rounding follows ggml's reference quantizers, so that saved slots can be exchanged with llama-server (spec §7.5). With
-four bits value j stands in the low and value j + 16 in the high half of byte j; fifth bits stand in a little-endian u32.
+four bits value j stands in the low and value j + 16 in the high half of byte j; fifth bits stand in a u32.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class BlockType:
     name: str
     ggml_id: int
     block_values = BLOCK
+    scale = np.float32(1)
     block_bytes: int
 
     def zeros(self, rows: tuple[int, ...], n_values: int) -> Stored:

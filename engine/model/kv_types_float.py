@@ -15,21 +15,18 @@ Stored = NDArray[Any]
 
 _F16_MANTISSA_SHIFT = 13
 _F16_SIGN_EXPONENT_MANTISSA = np.int32(-0x70000001)
-_F16_EXPONENT_SCALE = np.float32(2.0**112)
 
 
 def widen_f16(bits: NDArray[np.int16], out: Floats) -> None:
-    """Widen f16 bit patterns into out, of the same shape; infinities become ±65536.
+    """Widen f16 bit patterns into out, of the same shape, as values / 2^112; infinities count as ±65536.
 
     The sign-extended pattern moved up 13 places has sign and mantissa where float32 wants them and an exponent that
-    is too small by 112, which one multiplication puts right, subnormals included. This is several times as fast as
-    ``astype``.
+    is too small by 112, subnormals included. This is several times as fast as ``astype``.
     """
     work = out.view(np.int32)
     work[...] = bits
     np.left_shift(work, _F16_MANTISSA_SHIFT, out=work)
     np.bitwise_and(work, _F16_SIGN_EXPONENT_MANTISSA, out=work)
-    np.multiply(out, _F16_EXPONENT_SCALE, out=out)
 
 
 class F32:
@@ -39,6 +36,7 @@ class F32:
     ggml_id = 0
     block_values = 1
     block_bytes = 4
+    scale = np.float32(1)
 
     def zeros(self, rows: tuple[int, ...], n_values: int) -> Stored:
         """Allocate float32 items."""
@@ -60,6 +58,7 @@ class F16:
     ggml_id = 1
     block_values = 1
     block_bytes = 2
+    scale = np.float32(2.0**112)
 
     def zeros(self, rows: tuple[int, ...], n_values: int) -> Stored:
         """Allocate int16 items."""
@@ -70,7 +69,7 @@ class F16:
         return values.astype(np.float16).view(np.int16)
 
     def decode(self, stored: Stored, out: Floats) -> None:
-        """Widen exactly."""
+        """Widen exactly, apart from the scale."""
         widen_f16(stored, out)
 
 
@@ -81,6 +80,7 @@ class BF16:
     ggml_id = 30
     block_values = 1
     block_bytes = 2
+    scale = np.float32(1)
 
     def zeros(self, rows: tuple[int, ...], n_values: int) -> Stored:
         """Allocate uint16 items."""

@@ -1,4 +1,4 @@
-"""Products of a weight matrix with a few or many rows, on one thread.
+"""Products of a weight matrix with a few or many rows.
 
 OpenBLAS copies the weights into a packed form at every large product, which costs more than the product of a few
 rows. Small products have a kernel without that step on AVX-512 processors: a matrix is taken in blocks that are small
@@ -9,6 +9,8 @@ one product.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,15 +18,18 @@ import numpy as np
 from .blas import has_small_kernel
 from .kv_types_float import Floats
 
-__all__ = ["Matrix", "cuts", "split_rows", "usable_rows"]
+__all__ = ["Matrix", "Product", "split_columns", "usable_rows"]
 
 NARROW, WIDE = 16, 32
+"""Weight rows of a block: wide ones for few rows."""
 MOST_OUTPUTS = 1024
 """Rows × columns of a result up to which the small kernel is used by OpenBLAS (its limit is 1,200)."""
 MOST_PRODUCTS = 1_000_000
 """Multiplications up to which it is used."""
 VECTOR_BLOCK_BYTES = 1 << 18
 FEW_ROWS = 12
+
+Operands = tuple[Floats, Floats, Floats]
 
 
 def usable_rows(n: int) -> int:
@@ -33,65 +38,90 @@ def usable_rows(n: int) -> int:
 
 
 class Matrix:
-    """Weights [n_out, n_in], row-major as in model files."""
+    """Weights [n_out, n_in], row-major as in model files, padded to whole blocks with zeros."""
 
     def __init__(self, weights: Floats) -> None:
-        self.weights = weights
         self.n_out, self.n_in = weights.shape
-        self._small = has_small_kernel()
-        self._rest = np.zeros((1, WIDE, self.n_in), np.float32)
-        self._rest[0, : self.n_out % WIDE] = weights[self.n_out // WIDE * WIDE :]
+        missing = -self.n_out % WIDE
+        self.weights = np.pad(weights, ((0, missing), (0, 0))) if missing else weights
+        self.n_padded = self.n_out + missing
+        self.wide, self.narrow = (self._blocks(size) for size in (WIDE, NARROW))
 
-    def _most_rows(self, size: int) -> int:
-        """Rows that may meet a block of ``size`` weight rows at once."""
-        most: int = min(MOST_OUTPUTS, MOST_PRODUCTS // self.n_in) // size
-        return max(2, most)
+    def _blocks(self, size: int) -> Floats:
+        """Transposed blocks [b, 1, n_in, size]."""
+        return self.weights.reshape(-1, 1, size, self.n_in).transpose(0, 1, 3, 2)
 
-    def product(self, rows: Floats, out: Floats) -> None:
-        """rows [n, n_in] times the transposed weights, into out [n, n_out], whose rows may be apart."""
-        if not self._small:
-            self._plain_product(rows, out)
+
+def _most_rows(size: int, n_in: int) -> int:
+    """Rows that may meet a block of ``size`` weight rows at once."""
+    return max(2, min(MOST_OUTPUTS, MOST_PRODUCTS // n_in) // size)
+
+
+def split_columns(n_padded: int, n_parts: int) -> list[slice]:
+    """Cut the columns of a result into at most ``n_parts`` of whole blocks."""
+    n_blocks = n_padded // WIDE
+    bounds = [n_blocks * part // n_parts * WIDE for part in range(n_parts + 1)]
+    return [slice(a, b) for a, b in pairwise(bounds) if a < b]
+
+
+class Product:
+    """rows [n, n_in] times any matrix of one shape, transposed, into out [n, n_padded]; views are made once for all.
+
+    `tasks` gives one call for each thread, each for its columns.
+    """
+
+    def __init__(self, rows: Floats, out: Floats, n_parts: int) -> None:
+        self.rows, self.out = rows, out
+        self._columns = split_columns(out.shape[1], n_parts)
+        if not has_small_kernel():
+            self._wide, self._chunks = False, []
             return
-        whole = self.n_out // WIDE * WIDE
-        if whole:
-            size = WIDE if len(rows) <= self._most_rows(WIDE) else NARROW
-            self._block_product(self.weights[:whole].reshape(-1, size, self.n_in), rows, out[:, :whole])
-        if whole < self.n_out:
-            last = np.empty((len(rows), WIDE), np.float32)
-            self._block_product(self._rest, rows, last)
-            out[:, whole:] = last[:, : self.n_out - whole]
+        self._wide = len(rows) <= _most_rows(WIDE, rows.shape[1])
+        size = WIDE if self._wide else NARROW
+        self._chunks = [self._cut(part, size) for part in self._columns]
+        self._blocks = [slice(part.start // size, part.stop // size) for part in self._columns]
 
-    def _block_product(self, blocks: Floats, rows: Floats, out: Floats) -> None:
-        """Blocks [b, size, n_in], each meeting all chunks of rows in turn while it is in the cache."""
-        n, (n_blocks, size, n_in) = len(rows), blocks.shape
-        chunk = -(-n // -(-n // self._most_rows(size)))
+    def _cut(self, columns: slice, size: int) -> list[tuple[Floats, Floats]]:
+        """Rows [1, c, m, n_in] and result [b, c, m, size]: a block meets all chunks while it is in the cache."""
+        (n, n_in), out = self.rows.shape, self.out[:, columns]
+        chunk = -(-n // -(-n // _most_rows(size, n_in)))
         end = n // chunk * chunk
-        columns = blocks.transpose(0, 2, 1)
-        result = out[:end].reshape(-1, chunk, n_blocks, size).transpose(2, 0, 1, 3)
-        np.matmul(rows[:end].reshape(1, -1, chunk, n_in), columns[:, None], out=result)
+        bounds = [(0, end, chunk)]
         if end < n:
-            begin = n - usable_rows(n - end)
-            np.matmul(rows[begin:], columns, out=out[begin:].reshape(n - begin, n_blocks, size).transpose(1, 0, 2))
+            bounds.append((n - usable_rows(n - end), n, usable_rows(n - end)))
+        return [
+            (
+                self.rows[first:last].reshape(1, -1, m, n_in),
+                out[first:last].reshape(-1, m, out.shape[1] // size, size).transpose(2, 0, 1, 3),
+            )
+            for first, last, m in bounds
+        ]
 
-    def _plain_product(self, rows: Floats, out: Floats) -> None:
-        if len(rows) >= FEW_ROWS:
-            np.matmul(rows, self.weights.T, out=out)
-            return
-        size = max(1, VECTOR_BLOCK_BYTES // (4 * self.n_in))
-        whole = self.n_out // size * size
-        blocks = self.weights[:whole].reshape(-1, 1, size, self.n_in)
-        result = out[:, :whole].reshape(len(rows), -1, size).transpose(1, 0, 2)
-        np.matmul(blocks, rows[None, :, :, None], out=result[..., None])
-        np.matmul(self.weights[whole:], rows[:, :, None], out=out[:, whole:, None])
+    def tasks(self, matrix: Matrix) -> list[Callable[[], None]]:
+        """Calls that together compute the product with a matrix."""
+        if not self._chunks:
+            return [partial(_plain, matrix, self.rows, self.out, part) for part in self._columns]
+        blocks = matrix.wide if self._wide else matrix.narrow
+        parts = [blocks[part] for part in self._blocks]
+        return [partial(_multiply, chunks, b) for b, chunks in zip(parts, self._chunks, strict=True)]
+
+    def all(self, matrix: Matrix) -> None:
+        """Compute the product on this thread."""
+        for task in self.tasks(matrix):
+            task()
 
 
-def split_rows(weights: Floats, n: int) -> list[Matrix]:
-    """Cut weights [n_out, n_in] into at most n matrices of about equal size, in order."""
-    return [Matrix(weights[begin:end]) for begin, end in cuts(len(weights), n)]
+def _multiply(chunks: Sequence[tuple[Floats, Floats]], blocks: Floats) -> None:
+    for rows, out in chunks:
+        np.matmul(rows, blocks, out=out)
 
 
-def cuts(total: int, n: int) -> list[tuple[int, int]]:
-    """Cut a length into at most n parts that are multiples of the block, apart from the last."""
-    n_blocks = -(-total // WIDE)
-    bounds = [min(total, n_blocks * part // n * WIDE) for part in range(n + 1)]
-    return [(begin, end) for begin, end in pairwise(bounds) if begin < end]
+def _plain(matrix: Matrix, rows: Floats, out: Floats, columns: slice) -> None:
+    weights, result = matrix.weights[columns], out[:, columns]
+    if len(rows) >= FEW_ROWS:
+        np.matmul(rows, weights.T, out=result)
+        return
+    size = max(1, VECTOR_BLOCK_BYTES // (4 * matrix.n_in))
+    for first in range(0, len(weights), size):
+        block = weights[first : first + size]
+        np.matmul(block, rows[:, :, None], out=result[:, first : first + len(block), None])

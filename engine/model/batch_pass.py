@@ -1,0 +1,60 @@
+"""Scratch memory of one pass through the layers, laid out once for the number of rows and used by every layer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .hparams import HParams
+from .matmul import WIDE, Product
+from .workspace import Workspace
+
+__all__ = ["BatchPass"]
+
+
+class BatchPass:
+    """Buffers of n rows and the products between them.
+
+    ``x``: [n, E] what the layers add to; ``normed``, ``back``: [n, E]; ``qkv``: [n, H × D + J × (D + Dv)];
+    ``mixed``: [n, H × Dv]; ``gate``, ``up``, ``inner``: [n, F].
+    """
+
+    def __init__(self, h: HParams, n: int, work: Workspace, n_parts: int) -> None:
+        n_q, n_v = h.n_head * h.head_dim_k, h.n_head_kv * h.head_dim_v
+        n_qk = n_q + h.n_head_kv * h.head_dim_k
+        self.x = work.floats("x", n, h.n_embd)
+        self.normed = work.floats("normed", n, h.n_embd)
+        self.sums = work.floats("sums", n)
+        self.mixed = work.floats("mixed", n, h.n_head * h.head_dim_v)
+        self.inner = work.floats("inner", n, h.n_ff)
+        qkv = work.floats("qkv", n, _padded(n_qk + n_v))
+        gate_up = work.floats("gate_up", n, _padded(2 * h.n_ff))
+        back = work.floats("back", n, _padded(h.n_embd))
+        self.q, self.k, self.v = qkv[:, :n_q], qkv[:, n_q:n_qk], qkv[:, n_qk : n_qk + n_v]
+        self.heads = qkv[:, :n_qk].reshape(n, -1, h.head_dim_k)
+        self.gate, self.up = gate_up[:, : h.n_ff], gate_up[:, h.n_ff : 2 * h.n_ff]
+        self.back = back[:, : h.n_embd]
+        self.to_qkv = Product(self.normed, qkv, n_parts)
+        self.to_gate_up = Product(self.normed, gate_up, n_parts)
+        self.to_width = Product(self.mixed, back, n_parts)
+        self.down = Product(self.inner, back, n_parts)
+
+    def norm(self, sum_epsilon: float) -> None:
+        """normed = x / root of the sum of squares and ``sum_epsilon``, the rest being part of the next matrix."""
+        np.vecdot(self.x, self.x, out=self.sums)
+        np.add(self.sums, np.float32(sum_epsilon), out=self.sums)
+        np.sqrt(self.sums, out=self.sums)
+        np.divide(self.x, self.sums[:, None], out=self.normed)
+
+    def activate(self) -> None:
+        """inner = silu(gate) × up.
+
+        With -gate and -up at hand that is gate × up / (1 + exp(-gate)), and nothing need be negated.
+        """
+        np.multiply(self.gate, self.up, out=self.inner)
+        np.exp(self.gate, out=self.gate)
+        np.add(self.gate, np.float32(1), out=self.gate)
+        np.divide(self.inner, self.gate, out=self.inner)
+
+
+def _padded(n: int) -> int:
+    return -(-n // WIDE) * WIDE
