@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotview.engine.kv_size import KvShape
-from slotview.engine.model.interface import CellIds, FloatRows, SequenceRun, TokenIds
+from slotview.engine.model.interface import CellIds, FloatRows, KvStore, SequenceRun, TokenIds
 
 __all__ = ["ByteTokenizer", "StubKv", "StubModel", "tokens"]
 
 EOS = 0
+SMALLEST = KvShape(n_layer=1, n_head_kv=1, head_dim_k=1, head_dim_v=1)
 HEADER = struct.pack("<4I", 0, 1, 0, 0)
 
 
@@ -109,7 +110,7 @@ class StubModel:
         tokenizer: ByteTokenizer | None = None,
         script: Mapping[str, Sequence[int]] | None = None,
         allowed: range = range(97, 123),
-        kv_shape: KvShape = KvShape(1, 1, 1, 1),
+        kv_shape: KvShape = SMALLEST,
     ) -> None:
         self.kv_shape = kv_shape
         self.n_ctx_train = n_ctx_train
@@ -123,8 +124,9 @@ class StubModel:
         """Allocate; the types are only remembered."""
         return StubKv(n_stream, n_cells, type_k, type_v)
 
-    def forward(self, runs: Sequence[SequenceRun], kv: StubKv) -> FloatRows:
+    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> FloatRows:
         """Store the runs' tokens and hash what each sequence then holds."""
+        assert isinstance(kv, StubKv)
         self.n_forward += 1
         rows = []
         for run in runs:
@@ -159,6 +161,7 @@ class StubModel:
             mixed = (mixed * 1_000_003 ^ token) & 0xFFFFFFFF
         return self._allowed[mixed % len(self._allowed)]
 
-    def shift(self, kv: StubKv, stream: int, cells: CellIds, deltas: NDArray[np.int32]) -> None:
+    def shift(self, kv: KvStore, stream: int, cells: CellIds, deltas: NDArray[np.int32]) -> None:
         """Move the stored positions."""
+        assert isinstance(kv, StubKv)
         kv.kept[stream, cells, 1] += deltas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slotview.engine.events import ContextShifted
-from slotview.engine.slots.task import StopType
+from slotview.engine.slots.task import Partial, StopType
 from tests.engine.slots.desk import Desk, numbered
 from tests.engine.stub_model import ByteTokenizer, StubModel
 
@@ -213,13 +213,20 @@ def test_chunk_reuse_beside_children_that_share_the_cells_changes_nothing_for_th
 
 def test_sampling_goes_by_slot_whatever_the_order_in_the_batch() -> None:
     desk = Desk(parallel=3, ctx_size=768)
-    old = desk.ask(numbered(5), n_predict=30, id_slot=2)
+    old = desk.ask(numbered(5), n_predict=30, id_slot=2, stream=True)
     desk.step(2)
-    new = desk.ask(numbered(5, 1), n_predict=1, id_slot=0)
-    desk.core.begin(desk.now)
+    new = desk.ask(numbered(5, 1), n_predict=30, id_slot=0, stream=True)
     desk.results.clear()
-    desk.run()
-    assert [result.task for result in desk.results if result.is_last] == [new, old]
+    desk.step(2)
+    assert [result.task for result in desk.results if isinstance(result, Partial)] == [new, old, new, old]
+
+
+def test_a_child_in_a_lower_slot_speaks_before_its_parent() -> None:
+    desk = Desk(parallel=3, ctx_size=768)
+    parent, *children = desk.post(numbered(5), n_predict=3, n_cmpl=3, stream=True)
+    desk.step()
+    said = [result.task for result in desk.results if isinstance(result, Partial)]
+    assert said == [*children, parent]
 
 
 def test_times_follow_the_documented_formulas() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slotview.engine.events import Notice, PoolFull, Purged
-from slotview.engine.slots.task import StopType
+from slotview.engine.slots.task import Partial, StopType
 from tests.engine.slots.desk import Desk, numbered
 from tests.engine.stub_model import StubModel
 
@@ -57,6 +57,16 @@ def tries(off: int, sizes: Sequence[int]) -> list[str]:
         wording = "failed to find free space in the KV cache, retrying with smaller batch size"
         lines.append(f"srv        decode: {wording}, off = {off}, n_batch = {256 >> i}, ret = 1")
     return lines
+
+
+def test_half_a_prompt_that_fitted_says_nothing() -> None:
+    desk = Desk(parallel=2, ctx_size=256, kv_unified=True)
+    running = desk.ask(numbered(200), n_predict=50)
+    desk.step(2)
+    late = desk.ask(numbered(100, 1), n_predict=5, stream=True)
+    desk.run()
+    assert not desk.of(late, Partial)
+    assert [desk.failed(task).status for task in (running, late)] == [500, 500]
 
 
 def test_split_slots_never_run_the_pool_full() -> None:

@@ -10,6 +10,7 @@ from tests.engine.slots.desk import Desk
 from tests.engine.stub_model import ByteTokenizer, StubModel
 
 WORDS = {1: b" Haven", 2: b" was", 3: b" a", 4: b"nZ", 5: "é".encode()[:1], 6: "é".encode()[1:], 7: b"\n", 8: b"  x"}
+WORDS |= {9: b"##" + "é".encode()[:1], 10: "é".encode()[1:] + b"x"}
 END = 0
 
 
@@ -84,6 +85,10 @@ def test_the_earliest_word_wins_and_of_two_at_one_place_the_first_in_the_list() 
     assert desk_for(*b"abcd", END).answer("ask", stop=("cd", "bc")).text == "a"
     answer = desk_for(*b"ab", 1, END).answer("ask", stop=(" Hav", " H"))
     assert (answer.text, answer.stopping_word) == ("ab", " Hav")
+
+
+def test_a_word_that_came_with_an_unfinished_character_is_too_far_back_to_be_found() -> None:
+    assert desk_for(9, 10, END).answer("ask", stop=("##",)).text == "##éx"
 
 
 def test_a_stop_word_completed_by_the_last_allowed_token_stays_a_word() -> None:
