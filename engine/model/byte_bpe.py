@@ -1,112 +1,82 @@
-"""Byte-level BPE vocabularies (tokenizer.ggml.model "gpt2"), merged by the tokenizers library."""
+"""Byte-level BPE vocabularies (tokenizer.ggml.model "gpt2")."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-from tokenizers import Regex, pre_tokenizers
-from tokenizers import Tokenizer as Merger
+from tokenizers import Regex, Tokenizer
 from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel, Split
+from tokenizers.pre_tokenizers import Sequence as Steps
 
-from .interface import TokenIds
-from .pre_tokenizing import PLAIN_WORDS, split_rules
-from .vocab import TokenKind, Vocab, split_special
+from .gguf import ModelFileError
+from .pre_tokenizing import PreTokenizer
+from .file_tokenizer import FileTokenizer
+from .vocab import Vocabulary
 
 __all__ = ["ByteBpeTokenizer"]
 
 
 def _byte_letters() -> dict[str, int]:
-    """The printable letter that stands for each byte in such vocabularies, and back."""
-    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    letters = {chr(byte): byte for byte in printable}
-    hidden = [byte for byte in range(256) if byte not in printable]
-    return letters | {chr(256 + place): byte for place, byte in enumerate(hidden)}
+    """The letter that stands for each byte in such vocabularies: itself where it prints, else one from U+0100 on."""
+    printing = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in printing]
+    return {chr(byte): byte for byte in printing} | {chr(256 + index): byte for index, byte in enumerate(others)}
 
 
-LETTERS = _byte_letters()
+BYTE_OF = _byte_letters()
 
 
-class ByteBpeTokenizer:
-    """Tokenizer over a vocabulary and its merges; built when first used."""
+class ByteBpeTokenizer(FileTokenizer):
+    """Merges neighbours in the order the file lists the merges. ``merges``: pairs as the file spells them."""
 
-    def __init__(self, vocab: Vocab, merges: Sequence[bytes], pre: str) -> None:
-        self._vocab = vocab
-        self._merges = merges
-        self._pre = pre
+    def __init__(self, vocabulary: Vocabulary, chat_template: str | None, merges: Sequence[bytes]) -> None:
+        super().__init__(vocabulary, chat_template)
+        if not merges:
+            raise ModelFileError("tokenizer.ggml.merges is missing or empty")
+        self._words = _word_tokenizer(vocabulary, merges)
 
-    @property
-    def n_vocab(self) -> int:
-        """Number of tokens."""
-        return len(self._vocab.texts)
-
-    @property
-    def bos(self) -> int | None:
-        """Beginning-of-text token."""
-        return self._vocab.bos
-
-    @property
-    def eos(self) -> int | None:
-        """End-of-text token."""
-        return self._vocab.eos
-
-    @property
-    def eog(self) -> frozenset[int]:
-        """All end-of-generation tokens."""
-        return self._vocab.eog
-
-    @property
-    def add_bos(self) -> bool:
-        """Whether a text begins with ``bos``: as the file says, else as its pre-tokenizer's family does."""
-        return self._pre in PLAIN_WORDS if self._vocab.add_bos is None else self._vocab.add_bos
-
-    @property
-    def chat_template(self) -> str | None:
-        """Jinja source from the file."""
-        return self._vocab.chat_template
-
-    @cached_property
-    def _merger(self) -> Merger:
-        vocab = {text.decode("utf-8", "replace"): token for token, text in enumerate(self._vocab.texts)}
-        merges = [tuple(merge.decode("utf-8", "replace").split(" ", 1)) for merge in self._merges]
-        known = [pair for pair in merges if len(pair) == 2 and pair[0] + pair[1] in vocab]
-        model = BPE(vocab, known, ignore_merges=self._pre in PLAIN_WORDS)
-        merger = Merger(model)
-        splits = [pre_tokenizers.Split(Regex(rule), "isolated") for rule in split_rules(self._pre)]
-        to_bytes = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        merger.pre_tokenizer = pre_tokenizers.Sequence([*splits, to_bytes])
-        return merger
-
-    def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> TokenIds:
-        """Tokenize."""
-        tokens: list[int] = []
-        if add_special and self.add_bos and self.bos is not None:
-            tokens.append(self.bos)
-        for part in split_special(self._vocab, text, parse_special=parse_special):
+    def _encode_parts(self, parts: Iterator[str | int], tokens: list[int]) -> None:
+        for part in parts:
             if isinstance(part, int):
                 tokens.append(part)
             else:
-                tokens += self._merger.encode(part, add_special_tokens=False).ids
-        if add_special and self._vocab.add_eos and self.eos is not None:
-            tokens.append(self.eos)
-        return np.array(tokens, np.int32)
+                tokens.extend(self._words.encode(part, add_special_tokens=False).ids)
 
-    def piece(self, token: int, *, special: bool = False) -> bytes:
-        """Bytes of one token; b"" for control tokens unless ``special``."""
-        text = self._vocab.texts[token]
-        kind = self._vocab.kinds[token]
-        if kind in (TokenKind.CONTROL, TokenKind.UNKNOWN):
-            return text if special else b""
-        if kind != TokenKind.NORMAL:
-            return text
-        return b"".join(_bytes_of(letter) for letter in text.decode("utf-8", "replace"))
-
-    def decode(self, tokens: Sequence[int], *, special: bool = False) -> str:
-        """Text of tokens."""
-        return b"".join(self.piece(token, special=special) for token in tokens).decode("utf-8", "replace")
+    def _spell(self, token: int) -> bytes:
+        text = self.vocabulary.texts[token]
+        try:
+            return bytes([BYTE_OF[letter] for letter in text])
+        except KeyError:
+            return b"".join(_spell_letter(letter, text) for letter in text)
 
 
-def _bytes_of(letter: str) -> bytes:
-    byte = LETTERS.get(letter)
-    return letter.encode() if byte is None else bytes((byte,))
+def _spell_letter(letter: str, text: str) -> bytes:
+    """As llama.cpp spells letters that stand for no byte."""
+    if letter in BYTE_OF:
+        return bytes([BYTE_OF[letter]])
+    return f"[UNK_BYTE_0x{letter.encode().hex()}{text}]".encode()
+
+
+def _word_tokenizer(vocabulary: Vocabulary, merges: Sequence[bytes]) -> Tokenizer:
+    ids = {text: token for token, text in enumerate(vocabulary.texts)}
+    pairs = [_pair(merge.decode(errors="replace")) for merge in merges]
+    pre = vocabulary.pre
+    try:
+        model = BPE(ids, pairs, ignore_merges=pre.whole_words)
+    except Exception:
+        usable = [pair for pair in pairs if pair[0] in ids and pair[1] in ids and "".join(pair) in ids]
+        model = BPE(ids, usable, ignore_merges=pre.whole_words)
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = _steps(pre)
+    return tokenizer
+
+
+def _pair(merge: str) -> tuple[str, str]:
+    space = merge.find(" ", 1)
+    return (merge[:space], merge[space + 1 :]) if space > 0 else (merge, "")
+
+
+def _steps(pre: PreTokenizer) -> Steps:
+    splits = [Split(Regex(pattern), behavior="isolated") for pattern in pre.patterns]
+    return Steps([*splits, ByteLevel(add_prefix_space=False, use_regex=False)])

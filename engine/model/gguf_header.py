@@ -9,8 +9,9 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from mmap import mmap
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ __all__ = ["GgufHeader", "ModelFileError", "Scalar", "TensorInfo", "read_header"
 
 Scalar: TypeAlias = str | int | float | bool
 Array: TypeAlias = list[bytes] | NDArray[np.generic]
+ByteSource: TypeAlias = bytes | mmap
 
 MAX_DIMS = 4
 ARRAY_TYPE = 9
@@ -32,16 +34,6 @@ U64 = struct.Struct("<Q")
 
 class ModelFileError(Exception):
     """The file cannot be used as a model; the text is one line that says why."""
-
-
-class ByteSource(Protocol):
-    """What both `bytes` and `mmap.mmap` offer."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: slice, /) -> bytes: ...
-
-    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +85,9 @@ class _Cursor:
         """A number of items that each take at least ``item_size`` bytes of what is left of the file."""
         value: int = U64.unpack(self.take(8))[0]
         if value * item_size > len(self.data) - self.pos:
-            raise ModelFileError(f"damaged or truncated: {self.subject} announces {value:,} {what}, more than the file can hold")
+            raise ModelFileError(
+                f"damaged or truncated: {self.subject} announces {value:,} {what}, more than the file can hold"
+            )
         return value
 
     def u32(self) -> int:
@@ -188,13 +182,14 @@ def _read_array(cursor: _Cursor) -> Array:
 
 def _read_strings(cursor: _Cursor, count: int) -> list[bytes]:
     data, pos, size = cursor.data, cursor.pos, len(cursor.data)
-    read_length: Callable[[ByteSource, int], tuple[int]] = U64.unpack_from  # type: ignore[assignment]
+    read_length = U64.unpack_from
     strings: list[bytes] = []
     for _ in range(count):
         start = pos + 8
         if start > size:
             raise cursor.cut()
-        pos = start + read_length(data, pos)[0]
+        length: int = read_length(data, pos)[0]
+        pos = start + length
         if pos > size:
             raise cursor.cut()
         strings.append(data[start:pos])
@@ -254,7 +249,8 @@ def _extent(name: str, shape: tuple[int, ...], type_id: int) -> tuple[str, int, 
         raise ModelFileError(f'the tensor "{name}" has the unknown quantization type {type_id}')
     if shape[-1] % quant.block_values:
         raise ModelFileError(
-            f'the tensor "{name}" has rows of {shape[-1]} values, not a multiple of {quant.block_values} as {quant.name} needs'
+            f'the tensor "{name}" has rows of {shape[-1]} values,'
+            f" not a multiple of {quant.block_values} as {quant.name} needs"
         )
     n_values = 1
     for length in shape:

@@ -1,38 +1,109 @@
-"""How each family of byte-level vocabularies cuts a text before merging (tokenizer.ggml.pre).
+"""How byte-level BPE vocabularies cut text into words before merging: one list of patterns for each ``tokenizer.ggml.pre``.
 
-The rules of a family are applied one after the other, each to what the ones before it have left whole.
+The patterns are applied one after the other to all pieces; what a pattern does not match stays a piece of its own.
 """
 
 from __future__ import annotations
 
-__all__ = ["PLAIN_WORDS", "split_rules"]
+from dataclasses import dataclass
 
-CONTRACTIONS = r"'s|'t|'re|'ve|'m|'ll|'d"
-GPT2 = rf"{CONTRACTIONS}| ?\p{{L}}+| ?\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+|\s+(?!\S)"
-ANY_CASE = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
-LETTERS_AND_REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-LLAMA3 = rf"{ANY_CASE}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1,3}}|{LETTERS_AND_REST}"
-QWEN2 = rf"{ANY_CASE}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}|{LETTERS_AND_REST}"
-DIGITS = r"\p{N}"
-PUNCTUATION = r"[\p{P}\$\+<=>\^~\|]+"
-THREE_DIGITS = r"[0-9][0-9][0-9]"
-DEFAULT = (PUNCTUATION, GPT2, r"\p{N}+", THREE_DIGITS)
+__all__ = ["PreTokenizer", "find_pretokenizer"]
 
-FAMILIES: dict[str, tuple[str, ...]] = {
-    "default": DEFAULT,
-    "falcon": (r"[\p{P}\$\+<=>\^~\|`]+", GPT2, THREE_DIGITS),
-    **dict.fromkeys(("gpt-2", "phi-2", "mpt", "olmo", "jais", "gigachat", "roberta-bpe", "trillion"), (GPT2,)),
-    **dict.fromkeys(
-        ("smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"), (DIGITS, GPT2)
-    ),
-    **dict.fromkeys(("llama3", "llama-v3", "llama-bpe", "falcon3", "dbrx", "smaug-bpe", "pixtral"), (LLAMA3,)),
-    **dict.fromkeys(("qwen2", "stablelm2", "deepseek-r1-qwen", "megrez", "hunyuan"), (QWEN2,)),
-}
-PLAIN_WORDS = frozenset(
-    ("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral")
-)  # a whole word that is a token stays one
+CONTRACTION = r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
+WORDS = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)"
+SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+SYMBOLS = r" ?[^\s\p{L}\p{N}]+[\r\n]*"
+LETTERS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
+UPPER, LOWER = r"(?:(?=\p{L})[^a-z])", r"(?:(?=\p{L})[^A-Z])"
+CASED_HEAD = rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+"
+CASED_TAIL = rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"
+SYMBOLS_SLASH = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
+CJK = "[一-龥ࠀ-一가-퟿]+"
+KANA = "[一-龥぀-ゟ゠-ヿ]+"
+CLAUSES = " ?[^(\\s|.,!?…。，、।۔،)]+"
+ASCII_SYMBOL_WORD = r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"
+LATIN = (
+    "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼ"
+    "ℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+"
+)
 
 
-def split_rules(pre: str) -> tuple[str, ...]:
-    """The rules of a family; unknown ones are cut like "default"."""
-    return FAMILIES.get(pre, DEFAULT)
+@dataclass(frozen=True, slots=True)
+class PreTokenizer:
+    """``whole_words``: a word that is itself a token is not merged from its letters. ``add_bos``: the model's habit."""
+
+    patterns: tuple[str, ...]
+    whole_words: bool = False
+    add_bos: bool = False
+
+
+def _modern(digits: str, contraction: str = CONTRACTION) -> str:
+    return f"{contraction}|{LETTERS}|{digits}|{SYMBOLS}|{SPACES}"
+
+
+GPT2 = PreTokenizer((WORDS,))
+SMOLLM = PreTokenizer((r"\p{N}", WORDS))
+LLAMA3 = PreTokenizer((_modern(r"\p{N}{1,3}"),), whole_words=True, add_bos=True)
+SMAUG = PreTokenizer(LLAMA3.patterns)
+CHATGLM = PreTokenizer(LLAMA3.patterns, whole_words=True)
+QWEN2 = PreTokenizer((_modern(r"\p{N}"),))
+DEFAULT = PreTokenizer((r"[\p{P}\$\+<=>\^~\|]+", WORDS, r"\p{N}+", "[0-9][0-9][0-9]"))
+FALCON = PreTokenizer((r"[\p{P}\$\+<=>\^~\|`]+", WORDS, "[0-9][0-9][0-9]"))
+TEKKEN = PreTokenizer(
+    (rf"{CASED_HEAD}|{CASED_TAIL}|\p{{N}}|{SYMBOLS_SLASH}|{SPACES}",), whole_words=True, add_bos=True
+)
+GPT4O = PreTokenizer(
+    (rf"{CASED_HEAD}{CONTRACTION}?|{CASED_TAIL}{CONTRACTION}?|\p{{N}}{{1,3}}|{SYMBOLS_SLASH}|{SPACES}",)
+)
+DEEPSEEK = PreTokenizer(
+    ("[\r\n]", LATIN, "\\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", CJK, r"\p{N}+"),
+)
+DEEPSEEK_CODER = PreTokenizer(("[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", CJK, r"\p{N}"))
+DEEPSEEK3 = PreTokenizer(
+    (
+        r"\p{N}{1,3}",
+        KANA,
+        rf"{ASCII_SYMBOL_WORD}|[^\r\n\p{{L}}\p{{P}}\p{{S}}]?[\p{{L}}\p{{M}}]+| ?[\p{{P}}\p{{S}}]+[\r\n]*|{SPACES}",
+    )
+)
+SEED_CODER = PreTokenizer(
+    (rf"{CONTRACTION}|{LETTERS}|\p{{N}}{{1}}| ?[^\s\p{{L}}\p{{N}}\r\n]+|{SPACES}",),
+)
+BAILING = PreTokenizer(
+    (
+        r"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|"
+        rf"{LETTERS}|\p{{N}}|{SYMBOLS}|\s*[\r\n]|\s+(?!\S)|\s+",
+    )
+)
+PORO, VIKING = PreTokenizer((CLAUSES,)), PreTokenizer((CLAUSES, r"\p{N}"))
+MINICPM5 = PreTokenizer((r"\p{N}{1,3}", _modern(r"\p{N}+")), whole_words=True)
+UFAKZEKA = PreTokenizer((rf"{LETTERS}|\p{{N}}|{SYMBOLS}|{SPACES}",))
+
+FAMILIES: tuple[tuple[PreTokenizer, str], ...] = (
+    (DEFAULT, "default"),
+    (GPT2, "gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 mellum modern-bert jina-v1-en"),
+    (GPT2, "jina-v2-code roberta-bpe mpt olmo jais trillion granite-docling exaone4"),
+    (SMOLLM, "smollm starcoder refact command-r codeshell exaone minerva-7b mellum2"),
+    (LLAMA3, "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"),
+    (SMAUG, "smaug-bpe dbrx chatglm-bpe"),
+    (CHATGLM, "glm4 glm5"),
+    (QWEN2, "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2"),
+    (FALCON, "falcon"),
+    (TEKKEN, "tekken"),
+    (GPT4O, "gpt-4o llama4 kanana2 talkie"),
+    (DEEPSEEK, "deepseek-llm"),
+    (DEEPSEEK_CODER, "deepseek-coder"),
+    (DEEPSEEK3, "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
+    (SEED_CODER, "seed-coder"),
+    (BAILING, "bailingmoe bailingmoe2 llada-moe"),
+    (PORO, "poro-chat bloom gpt3-finnish"),
+    (VIKING, "viking"),
+    (MINICPM5, "minicpm5"),
+    (UFAKZEKA, "ufakzeka"),
+)
+BY_NAME = {name: pre for pre, names in FAMILIES for name in names.split()}
+
+
+def find_pretokenizer(name: str) -> PreTokenizer | None:
+    """By the name that a model file gives in ``tokenizer.ggml.pre``; "" means the default, None an unknown one."""
+    return BY_NAME.get(name or "default")

@@ -1,129 +1,120 @@
-"""SentencePiece-style vocabularies (tokenizer.ggml.model "llama"): neighbours are joined, best score first."""
+"""SentencePiece vocabularies as llama.cpp reads them (tokenizer.ggml.model "llama")."""
 
 from __future__ import annotations
 
-import heapq
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
 
-import numpy as np
-
-from .interface import TokenIds
-from .vocab import TokenKind, Vocab, split_special
+from .gguf import ModelFileError
+from .file_tokenizer import FileTokenizer
+from .vocab import Vocabulary
 
 __all__ = ["SpmTokenizer"]
 
-SPACE = "\u2581"
-BYTE = re.compile(rb"<0x([0-9A-F]{2})>")
+SPACE = "▁"
+WORD_END = re.compile(f"(?<=[^{SPACE}])(?={SPACE})")
+INNER_SPACE = re.compile(f"[^{SPACE}]{SPACE}")
+MAX_CACHED_LENGTH = 32
+MAX_CACHED_WORDS = 20_000
 
 
-class SpmTokenizer:
-    """Tokenizer that merges by score; characters without a token fall back to byte tokens."""
+class SpmTokenizer(FileTokenizer):
+    """Merges the neighbours whose union has the highest score, the leftmost first; unknown letters become bytes.
 
-    def __init__(self, vocab: Vocab, *, add_space_prefix: bool = True) -> None:
-        self._vocab = vocab
-        self._add_space_prefix = add_space_prefix
-        self._ids = {text.decode("utf-8", "replace"): token for text, token in vocab.ids.items()}
+    Words are merged apart and remembered, unless the vocabulary has tokens that reach from one word into the next.
+    """
 
-    @property
-    def n_vocab(self) -> int:
-        """Number of tokens."""
-        return len(self._vocab.texts)
+    def __init__(self, vocabulary: Vocabulary, chat_template: str | None, scores: Sequence[float]) -> None:
+        super().__init__(vocabulary, chat_template)
+        if len(scores) < len(vocabulary.texts):
+            raise ModelFileError(f"tokenizer.ggml.scores has {len(scores)} entries for {len(vocabulary.texts)} tokens")
+        self._scores = scores
+        self._ids = {text: token for token, text in enumerate(vocabulary.texts)}
+        self._bytes = [self._byte_tokens(byte) for byte in range(256)]
+        self._by_word = not any(INNER_SPACE.search(text) for text in vocabulary.texts)
+        self._known_words: dict[str, list[int]] = {}
 
-    @property
-    def bos(self) -> int | None:
-        """Beginning-of-text token, 1 where the file names none."""
-        return 1 if self._vocab.bos is None else self._vocab.bos
+    def _byte_tokens(self, byte: int) -> list[int]:
+        token = self._ids.get(f"<0x{byte:02X}>", self._ids.get(chr(byte)) if byte < 128 else None)
+        return [] if token is None else [token]
 
-    @property
-    def eos(self) -> int | None:
-        """End-of-text token, 2 where the file names none."""
-        return 2 if self._vocab.eos is None else self._vocab.eos
-
-    @property
-    def eog(self) -> frozenset[int]:
-        """All end-of-generation tokens."""
-        return self._vocab.eog | ({self.eos} if self.eos is not None else frozenset())
-
-    @property
-    def add_bos(self) -> bool:
-        """Whether a text begins with ``bos``; yes where the file does not say."""
-        return self._vocab.add_bos is not False
-
-    @property
-    def chat_template(self) -> str | None:
-        """Jinja source from the file."""
-        return self._vocab.chat_template
-
-    def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> TokenIds:
-        """Tokenize. A space goes before the first word and before one that follows a special token."""
-        tokens: list[int] = []
-        if add_special and self.add_bos and self.bos is not None:
-            tokens.append(self.bos)
+    def _encode_parts(self, parts: Iterator[str | int], tokens: list[int]) -> None:
+        prefix = " " if self.vocabulary.add_space_prefix else ""
         after_special = True
-        for part in split_special(self._vocab, text, parse_special=parse_special):
+        for part in parts:
             if isinstance(part, int):
                 tokens.append(part)
                 after_special = True
-                continue
-            prefix = " " if self._add_space_prefix and after_special else ""
-            tokens += self._merge((prefix + part).replace(" ", SPACE))
-            after_special = False
-        if add_special and self._vocab.add_eos and self.eos is not None:
-            tokens.append(self.eos)
-        return np.array(tokens, np.int32)
+            else:
+                text = prefix + part if after_special else part
+                self._encode_text(text.replace(" ", SPACE), tokens)
+                after_special = False
+
+    def _encode_text(self, text: str, tokens: list[int]) -> None:
+        if not self._by_word:
+            tokens.extend(self._merge(text))
+            return
+        for word in WORD_END.split(text):
+            tokens.extend(self._encode_word(word))
+
+    def _encode_word(self, word: str) -> list[int]:
+        known = self._known_words.get(word)
+        if known is not None:
+            return known
+        tokens = self._merge(word)
+        if len(word) <= MAX_CACHED_LENGTH:
+            if len(self._known_words) >= MAX_CACHED_WORDS:
+                self._known_words = {}
+            self._known_words[word] = tokens
+        return tokens
 
     def _merge(self, text: str) -> list[int]:
-        """Join the neighbours with the best score until none are left; equal scores from the left."""
-        symbols: list[str | None] = list(text)
-        following = [*range(1, len(symbols)), -1]
-        before = list(range(-1, len(symbols) - 1))
-        heap: list[tuple[float, int, int, str]] = []
-
-        def offer(left: int, right: int) -> None:
-            if left < 0 or right < 0:
-                return
-            joined = (symbols[left] or "") + (symbols[right] or "")
-            token = self._ids.get(joined)
+        ids = self._ids
+        tokens: list[int] = []
+        for symbol in merged_symbols(text, ids, self._scores):
+            token = ids.get(symbol)
             if token is not None:
-                heapq.heappush(heap, (-self._vocab.scores[token], left, right, joined))
+                tokens.append(token)
+            else:
+                tokens.extend(token for byte in symbol.encode() for token in self._bytes[byte])
+        return tokens
 
-        for place in range(len(symbols) - 1):
-            offer(place, place + 1)
-        while heap:
-            _, left, right, joined = heapq.heappop(heap)
-            if (
-                symbols[left] is None
-                or symbols[right] is None
-                or (symbols[left] or "") + (symbols[right] or "") != joined
-            ):
-                continue
-            symbols[left], symbols[right] = joined, None
-            following[left] = following[right]
-            if following[right] >= 0:
-                before[following[right]] = left
-            offer(before[left], left)
-            offer(left, following[left])
-        return [token for symbol in symbols if symbol is not None for token in self._tokens_of(symbol)]
+    def _spell(self, token: int) -> bytes:
+        return self.vocabulary.texts[token].replace(SPACE, " ").encode()
 
-    def _tokens_of(self, symbol: str) -> list[int]:
-        """The symbol's token, else those of its bytes, else the unknown token."""
-        token = self._ids.get(symbol)
-        if token is not None:
-            return [token]
-        found = [self._ids.get(f"<0x{byte:02X}>", self._vocab.unknown) for byte in symbol.encode("utf-8", "replace")]
-        return [byte for byte in found if byte is not None]
 
-    def piece(self, token: int, *, special: bool = False) -> bytes:
-        """Bytes of one token; b"" for control tokens unless ``special``."""
-        text = self._vocab.texts[token]
-        kind = self._vocab.kinds[token]
-        if kind in (TokenKind.CONTROL, TokenKind.UNKNOWN):
-            return text if special else b""
-        if kind == TokenKind.BYTE and (found := BYTE.fullmatch(text)):
-            return bytes((int(found[1], 16),))
-        return text.replace(SPACE.encode(), b" ")
+def merged_symbols(text: str, ids: dict[str, int], scores: Sequence[float]) -> list[str]:
+    """Start from single letters, merge the best pair until no union of neighbours is a token."""
+    n = len(text)
+    end = list(range(1, n + 1))
+    before = list(range(-1, n - 1))
+    queue: list[tuple[float, int, int]] = []
 
-    def decode(self, tokens: Sequence[int], *, special: bool = False) -> str:
-        """Text of tokens."""
-        return b"".join(self.piece(token, special=special) for token in tokens).decode("utf-8", "replace")
+    def candidate(left: int, stop: int) -> tuple[float, int, int] | None:
+        token = ids.get(text[left:stop])
+        return None if token is None else (-scores[token], left, stop)
+
+    queue = [found for left in range(n - 1) if (found := candidate(left, left + 2))]
+    heapify(queue)
+    while queue:
+        _, left, stop = heappop(queue)
+        middle = end[left]
+        if middle >= stop or middle == left or end[middle] != stop:
+            continue
+        end[left], end[middle] = stop, middle
+        if stop < n:
+            before[stop] = left
+            if found := candidate(left, end[stop]):
+                heappush(queue, found)
+        if before[left] >= 0 and (found := candidate(before[left], stop)):
+            heappush(queue, found)
+    return _symbols(text, end)
+
+
+def _symbols(text: str, end: list[int]) -> list[str]:
+    symbols, start = [], 0
+    while start < len(text):
+        symbols.append(text[start : end[start]])
+        start = end[start]
+    return symbols

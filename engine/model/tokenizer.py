@@ -1,24 +1,32 @@
-"""Text to token ids and back, from a model file's vocabulary."""
+"""The tokenizer of a model file."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from .byte_bpe import ByteBpeTokenizer
+from .file_tokenizer import FileTokenizer
 from .gguf import ModelFile, ModelFileError
-from .interface import Tokenizer
 from .spm import SpmTokenizer
-from .vocab import read_vocab
+from .vocab import read_vocabulary
 
 __all__ = ["load_tokenizer"]
 
 
-def load_tokenizer(file: ModelFile) -> Tokenizer:
-    """Read the tokenizer of a model file. Raises `ModelFileError`."""
-    kind = file.metadata.get("tokenizer.ggml.model")
-    vocab = read_vocab(file)
-    if kind == "gpt2":
-        merges = file.strings("tokenizer.ggml.merges")
-        pre = file.metadata.get("tokenizer.ggml.pre")
-        return ByteBpeTokenizer(vocab, merges, str(pre) if pre else "default")
-    if kind == "llama":
-        return SpmTokenizer(vocab, add_space_prefix=file.metadata.get("tokenizer.ggml.add_space_prefix") is not False)
-    raise ModelFileError(f'{file.path}: the vocabulary is of the type "{kind}"; only gpt2 and llama can be read')
+def load_tokenizer(file: ModelFile) -> FileTokenizer:
+    """Read the tokenizer of a model file. Raises `ModelFileError` with one line that names the file."""
+    try:
+        return _load(file)
+    except ModelFileError as error:
+        raise ModelFileError(f"{file.path}: {error}") from None
+
+
+def _load(file: ModelFile) -> FileTokenizer:
+    vocabulary = read_vocabulary(file)
+    found = file.metadata.get("tokenizer.chat_template")
+    template = found if isinstance(found, str) else None
+    if vocabulary.model == "gpt2":
+        return ByteBpeTokenizer(vocabulary, template, file.strings("tokenizer.ggml.merges"))
+    scores = file.numbers("tokenizer.ggml.scores")
+    plain = np.zeros(len(vocabulary.texts)) if scores is None else np.asarray(scores)
+    return SpmTokenizer(vocabulary, template, plain.tolist())

@@ -1,136 +1,139 @@
-"""What byte-level BPE and SPM vocabularies have in common: texts, kinds, special tokens."""
+"""The vocabulary of a model file: what each token spells, which are special, which end a generation.
+
+Follows llama.cpp's reading of ``tokenizer.ggml.*``, whose choice of end-of-generation tokens goes by their spelling.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-import numpy as np
-
+from .end_tokens import END_ROLES, find_end_tokens
 from .gguf import ModelFile, ModelFileError
+from .pre_tokenizing import PreTokenizer, find_pretokenizer
+from .token_kinds import HIDDEN, KINDS, SPECIAL, TokenKind
 
-__all__ = ["TokenKind", "Vocab", "read_vocab", "split_special"]
+__all__ = ["SpecialToken", "Vocabulary", "read_vocabulary"]
 
-EOG_NAMES = frozenset(
-    b"<|eot_id|> <|im_end|> <|end|> <|return|> <|call|> <|flush|> <|calls|> <end_of_turn> <|endoftext|> <|eom_id|>"
-    b" <EOT> _<EOT> [EOT] [EOS] <|end_of_text|> <end_of_utterance>".split()
-)
-FIM_ENDS = frozenset(
-    b"<|fim_repo|> <|repo_name|> <fim-repo> <REPO> <reponame> <|file_sep|> <|fim_pad|> <fim-pad> <fim_pad>"
-    b" <PAD>".split()
-)
-END_KEYS = ("eos", "eot", "eom")
+PREFIX = "tokenizer.ggml."
 
 
-class TokenKind:
-    """Numbers of tokenizer.ggml.token_type."""
+@dataclass(frozen=True, slots=True)
+class SpecialToken:
+    """A spelling that becomes one token. ``always``: also where special tokens are not parsed."""
 
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    USER_DEFINED = 4
-    UNUSED = 5
-    BYTE = 6
+    token: int
+    text: str
+    always: bool
+    strips_right: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Vocab:
-    """``texts``: spelling of each token as in the file; ``kinds`` and ``scores``: [V]."""
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Everything a tokenizer needs. ``special`` begins with the longest spelling; ``warnings`` are for the user."""
 
-    texts: Sequence[bytes]
-    kinds: Sequence[int]
-    scores: Sequence[float]
+    model: str
+    pre: PreTokenizer
+    texts: list[str]
+    kinds: list[TokenKind]
     bos: int | None
     eos: int | None
-    unknown: int | None
-    ends: frozenset[int]
-    add_bos: bool | None
+    eog: frozenset[int]
+    add_bos: bool
     add_eos: bool
-    chat_template: str | None
-
-    @cached_property
-    def ids(self) -> dict[bytes, int]:
-        """Token of each spelling."""
-        return {text: token for token, text in enumerate(self.texts)}
-
-    @cached_property
-    def eog(self) -> frozenset[int]:
-        """All end-of-generation tokens: those the file names, and those known by their spelling."""
-        marked = (TokenKind.CONTROL, TokenKind.USER_DEFINED)
-        known = {
-            t for name in EOG_NAMES | FIM_ENDS if (t := self.ids.get(name)) is not None and self.kinds[t] in marked
-        }
-        return self.ends | known
-
-    @cached_property
-    def special(self) -> list[tuple[str, int, bool]]:
-        """Spelling, token and whether it is found in any text, longest first."""
-        found = [
-            (self.texts[token].decode("utf-8", "replace"), token, kind == TokenKind.USER_DEFINED)
-            for token, kind in enumerate(self.kinds)
-            if kind in (TokenKind.CONTROL, TokenKind.USER_DEFINED, TokenKind.UNKNOWN)
-        ]
-        return sorted(((text, token, always) for text, token, always in found if text), key=lambda one: -len(one[0]))
-
-    @cached_property
-    def any_special(self) -> re.Pattern[str]:
-        """Matches where some special token stands."""
-        return re.compile("|".join(re.escape(text) for text, _, _ in self.special) or r"(?!)")
+    add_space_prefix: bool
+    special: tuple[SpecialToken, ...]
+    warnings: tuple[str, ...]
 
 
-def read_vocab(file: ModelFile) -> Vocab:
-    """Read the common part of a vocabulary. Raises `ModelFileError`."""
-    texts = file.strings("tokenizer.ggml.tokens")
-    if len(texts) != file.hparams.n_vocab:
-        wanted = file.hparams.n_vocab
-        raise ModelFileError(f"{file.path}: the vocabulary has {len(texts)} tokens, the network {wanted}")
-    kinds = file.numbers("tokenizer.ggml.token_type")
-    scores = file.numbers("tokenizer.ggml.scores")
-
-    def token(name: str) -> int | None:
-        number = file.metadata.get(f"tokenizer.ggml.{name}_token_id")
-        return number if isinstance(number, int) and 0 <= number < len(texts) else None
-
-    def flag(name: str) -> bool | None:
-        value = file.metadata.get(f"tokenizer.ggml.{name}")
-        return value if isinstance(value, bool) else None
-
-    template = file.metadata.get("tokenizer.chat_template")
-    return Vocab(
+def read_vocabulary(file: ModelFile) -> Vocabulary:
+    """Raises `ModelFileError` where the file has no usable vocabulary."""
+    model = file.metadata.get(f"{PREFIX}model")
+    if model not in ("gpt2", "llama"):
+        raise ModelFileError(_unsupported(model))
+    pre, warnings = _pretokenizer(file, model)
+    texts = _texts(file)
+    kinds = _kinds(file, len(texts))
+    by_text = {text: token for token, text in enumerate(texts)}
+    named = {role: _token(file, role, len(texts)) for role in END_ROLES}
+    eog = find_end_tokens(named, by_text, kinds)
+    spm = model == "llama"
+    bos, eos = _named_tokens(file, len(texts), spm)
+    add_bos = bool(file.metadata.get(f"{PREFIX}add_bos_token", spm or pre.add_bos))
+    add_eos = bool(file.metadata.get(f"{PREFIX}add_eos_token", False))
+    return Vocabulary(
+        model=str(model),
+        pre=pre,
         texts=texts,
-        kinds=[TokenKind.NORMAL] * len(texts) if kinds is None else [int(kind) for kind in np.asarray(kinds).tolist()],
-        scores=[0.0] * len(texts) if scores is None else [float(score) for score in np.asarray(scores).tolist()],
-        bos=token("bos"),
-        eos=token("eos"),
-        unknown=token("unknown"),
-        ends=frozenset(end for name in END_KEYS if (end := token(name)) is not None),
-        add_bos=flag("add_bos_token"),
-        add_eos=flag("add_eos_token") is True,
-        chat_template=template if isinstance(template, str) else None,
+        kinds=kinds,
+        bos=bos,
+        eos=eos,
+        eog=eog if eos is None else eog | {eos},
+        add_bos=add_bos and bos is not None,
+        add_eos=add_eos and eos is not None,
+        add_space_prefix=bool(file.metadata.get(f"{PREFIX}add_space_prefix", spm)),
+        special=_special_tokens(texts, kinds, file.name),
+        warnings=warnings,
     )
 
 
-def split_special(vocab: Vocab, text: str, *, parse_special: bool) -> Iterator[str | int]:
-    """Cut a text at special tokens: pieces of text and token ids in turn. The longest spelling goes first."""
-    if not vocab.any_special.search(text):
-        if text:
-            yield text
-        return
-    parts: list[str | int] = [text]
-    for spelling, token, always in vocab.special:
-        if (parse_special or always) and spelling in text:
-            parts = [piece for part in parts for piece in _cut(part, spelling, token)]
-    yield from parts
+def _unsupported(model: object) -> str:
+    if model is None:
+        return f"{PREFIX}model is missing"
+    return f'the tokenizer "{model}" is not supported, only "gpt2" and "llama"'
 
 
-def _cut(part: str | int, spelling: str, token: int) -> Iterator[str | int]:
-    if isinstance(part, int):
-        yield part
-        return
-    for number, piece in enumerate(part.split(spelling)):
-        if number:
-            yield token
-        if piece:
-            yield piece
+def _pretokenizer(file: ModelFile, model: object) -> tuple[PreTokenizer, tuple[str, ...]]:
+    name = str(file.metadata.get(f"{PREFIX}pre", "default"))
+    found = find_pretokenizer(name)
+    if found is not None:
+        return found, ()
+    default = find_pretokenizer("default")
+    assert default is not None
+    if model != "gpt2":
+        return default, ()
+    return default, (f'unknown pre-tokenizer "{name}": using "default", text may be split into other tokens',)
+
+
+def _texts(file: ModelFile) -> list[str]:
+    spellings = file.strings(f"{PREFIX}tokens")
+    if not spellings:
+        raise ModelFileError(f"{PREFIX}tokens is missing or empty")
+    texts = [spelling.decode(errors="replace") for spelling in spellings]
+    if "" in texts:
+        texts = [text or f"[EMPTY_{token}]" for token, text in enumerate(texts)]
+    return texts
+
+
+def _kinds(file: ModelFile, n_vocab: int) -> list[TokenKind]:
+    numbers = file.numbers(f"{PREFIX}token_type")
+    if numbers is None:
+        return [TokenKind.NORMAL] * n_vocab
+    if len(numbers) < n_vocab:
+        raise ModelFileError(f"{PREFIX}token_type has {len(numbers)} entries for {n_vocab} tokens")
+    get = KINDS.get
+    return [get(number, TokenKind.NONE) for number in numbers[:n_vocab].tolist()]
+
+
+def _named_tokens(file: ModelFile, n_vocab: int, spm: bool) -> tuple[int | None, int | None]:
+    bos = _token(file, "bos", n_vocab, 1 if spm else 11)
+    eos = _token(file, "eos", n_vocab, 2 if spm else 11)
+    return bos, eos
+
+
+def _token(file: ModelFile, name: str, n_vocab: int, default: int | None = None) -> int | None:
+    """A token that the metadata names, else the default; None where that lies outside the vocabulary."""
+    value = file.metadata.get(f"{PREFIX}{name}_token_id")
+    if isinstance(value, int) and 0 <= value < n_vocab:
+        return value
+    return default if default is not None and default < n_vocab else None
+
+
+def _special_tokens(texts: list[str], kinds: list[TokenKind], name: str) -> tuple[SpecialToken, ...]:
+    phi3 = any(part in name.lower() for part in ("phi-3", "phi3"))
+    kept = {"<unk>", "<s>", "<|endoftext|>"}
+    special = [
+        SpecialToken(token, texts[token], not kind & HIDDEN, phi3 and texts[token] not in kept)
+        for token, kind in enumerate(kinds)
+        if kind & SPECIAL
+    ]
+    return tuple(sorted(special, key=lambda item: -len(item.text.encode())))
