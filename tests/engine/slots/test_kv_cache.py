@@ -137,14 +137,13 @@ def test_moving_cells_of_another_sequence_too_copies_them_first() -> None:
 def test_after_a_move_the_search_starts_at_the_first_cell() -> None:
     cache = cache_of(2)
     cache.place([(0, 6)])
-    cache.place([(1, 6)])
+    cache.place([(1, 40)])
     cache.remove(0)
-    cache.streams[0].head = 12
     cache.remove(1, 1, 3)
-    cache.streams[0].head = 12
-    cache.move(1, 3, 6, -2)
-    cache.place([(1, 2)])
-    assert cells(cache, 1)[4:] == [0, 1]
+    cache.streams[0].head = 46  # near enough to the 38 used cells to go on from there
+    cache.move(1, 3, 40, -2)
+    cache.place([(1, 4)])
+    assert cells(cache, 1)[38:] == [0, 1, 2, 3]
 
 
 def test_a_moved_cell_that_is_freed_is_not_rotated_later() -> None:

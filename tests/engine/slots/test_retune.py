@@ -37,9 +37,9 @@ def test_running_requests_go_on_to_the_text_they_would_have_had() -> None:
     assert [desk.final(task).n_prompt for task in tasks] == [10 + i for i in range(6)]
 
 
-@pytest.mark.parametrize("chain", [{"repeat_penalty": 1.3}, {"mirostat": 2}])
+@pytest.mark.parametrize("chain", [{"repeat_penalty": 1.3}, {"mirostat": 2, "mirostat_eta": 0.5}])
 def test_a_sampler_goes_on_where_it_was(chain: dict[str, float]) -> None:
-    given: dict[str, Any] = {"n_predict": 30, "temperature": 1.5, "seed": 7, **chain}
+    given: dict[str, Any] = {"n_predict": 30, "temperature": 1.5, "seed": 7, "ignore_eos": True, **chain}
     calm = Desk(parallel=1, ctx_size=512).answer(numbered(9), **given)
     desk = Desk(parallel=1, ctx_size=512)
     task = desk.ask(numbered(9), **given)
