@@ -107,8 +107,11 @@ class RemoteBackend:
         self._poller.start()
 
     def latest(self) -> Snapshot:
-        """Return the newest snapshot, its ``time`` brought up to now."""
-        return replace(self._snapshot, time=self._clock())
+        """Return the newest snapshot, its ``time`` brought up to now, and its verdict where time changes it."""
+        now, snapshot = self._clock(), self._snapshot
+        if not self._closed and self._known.is_overdue(now):
+            return replace(snapshot, time=now, health=self._judge(now))
+        return replace(snapshot, time=now)
 
     def events(self, after: int) -> EventBatch:
         """Return what happened after a cursor."""
@@ -116,19 +119,23 @@ class RemoteBackend:
 
     def wait_until(self, ready: Callable[[Snapshot], bool], seconds: float) -> Snapshot:
         """Block until ``ready`` of a snapshot, or for so long; return the newest one."""
-        self._poller.wait(lambda _: ready(self._snapshot), seconds)
+        end = time.monotonic() + seconds
+        while not ready(self.latest()) and (left := end - time.monotonic()) > 0 and not self._closed:
+            self._poller.wait_for_news(min(left, 0.25))
         return self.latest()
 
     def _changed(self, now: float) -> None:
         """Publish what is known; called with the poller's lock held."""
-        host = self._address.socket or self._address.shown.partition("://")[2].partition("/")[0]
-        health = self._dated(judge(self._known, host, has_key=self._has_key, now=now), now)
+        health = self._judge(now)
         events, self._known.events = self._known.events, []
         self._ring.extend(events)
         self._serial += 1
         self._snapshot = picture(self._known, self._address.shown, health, now, self._serial)
 
-    def _dated(self, health: Health, now: float) -> Health:
+    def _judge(self, now: float) -> Health:
+        """The verdict, with the time at which it became what it is."""
+        host = self._address.socket or self._address.shown.partition("://")[2].partition("/")[0]
+        health = judge(self._known, host, has_key=self._has_key, now=now)
         if health.state is not self._since[0]:
             self._since = (health.state, now)
         return health if health.since is not None else replace(health, since=self._since[1])

@@ -10,7 +10,7 @@ from ..snapshot import EndpointState, SlotView, Totals
 from . import changes
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
-from .endpoint import QUEUED, Endpoint, Kind, Name
+from .endpoint import DIRECT, QUEUED, Endpoint, Kind, Name
 from .link import Link
 from .read_errors import read_refusal
 from .read_health import HealthFacts, read_health
@@ -20,10 +20,13 @@ from .read_props import PropsFacts, build_number, read_props
 from .read_slots import read_slots
 from .wire import Answer, Fault
 
-__all__ = ["MODEL_ENDS", "PATIENCE", "UNFIT", "Knowledge", "decode"]
+__all__ = ["MODEL_ENDS", "OVERDUE", "PATIENCE", "UNFIT", "Knowledge", "decode"]
 
 PATIENCE = 2.0
 """Seconds /slots may take before /health is asked whether the server lives."""
+
+OVERDUE = 1.5
+"""Seconds after which an open question at an endpoint that any HTTP thread answers says something."""
 
 CALM_METRICS_BUILD = 10423
 """Before about this build (August 2026) reading /metrics kept a model from falling asleep, too (spec §10.2)."""
@@ -137,6 +140,26 @@ class Knowledge:
         bad = any(self.state(name) is EndpointState.BAD for name in (Name.PROPS, Name.HEALTH, Name.SLOTS))
         return silent and bad and self.state(Name.SLOTS) is not EndpointState.OK
 
+    def lives_beside(self, end: Endpoint) -> bool:
+        """Whether some HTTP thread has answered since ``end`` was asked."""
+        asked = end.asked_at or 0.0
+        return any((self.ends[name].settled_at or 0.0) > asked for name in DIRECT)
+
+    def silent_since(self, now: float) -> float | None:
+        """Since when a question that any HTTP thread answers at once has been open; None where none is overdue."""
+        late = [self.ends[name] for name in DIRECT if self.ends[name].waiting_for(now) > OVERDUE]
+        since = [end.asked_at for end in (*late, self.queued) if end is not None and end.asked_at is not None]
+        return min(since) if late else None
+
+    @property
+    def queued(self) -> Endpoint | None:
+        """The open question that waits behind the server's main loop; there is at most one."""
+        return next((self.ends[name] for name in QUEUED if self.ends[name].open), None)
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether time alone changes the verdict: some question has been open for long, or the server is gone."""
+        return self.link.up is False or any(end.waiting_for(now) > OVERDUE for end in self.ends.values())
+
     # Questions and answers
 
     def ask(self, name: Name, now: float) -> tuple[str, dict[str, str]]:
@@ -192,16 +215,16 @@ class Knowledge:
         for end in self.ends.values():
             if not end.open and end is not answered:
                 end.forget()
-        if self.ends[Name.SLOTS].open:
+        if self.queued is not None:
             self._cut_at = now + PATIENCE
         self.cadence.wake()
 
     def cut_due(self, now: float) -> bool:
-        """Whether the open question at /slots is from before an outage, so that its connection is probably dead."""
+        """Whether the queued question is from before an outage, so that its connection is probably dead."""
         if self._cut_at is None or now < self._cut_at:
             return False
         self._cut_at = None
-        return self.ends[Name.SLOTS].open
+        return self.queued is not None
 
     def _settle_refusal(self, end: Endpoint) -> None:
         if end.refusal is not None and end.refusal.wants_model and not self.is_proxied:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+from ..snapshot import EndpointState
 from .address import Address, Secret
 from .endpoint import DIRECT, QUEUED, Name
 from .knowledge import Knowledge, decode
@@ -62,10 +63,10 @@ class Poller:
             self._news.notify_all()
             return made
 
-    def wait(self, ready: Callable[[Knowledge], bool], seconds: float) -> bool:
-        """Wait until ``ready`` of what is known."""
+    def wait_for_news(self, seconds: float) -> None:
+        """Wait until something was asked or answered, but not longer."""
         with self._news:
-            return self._news.wait_for(lambda: self._closed or ready(self._known), seconds)
+            self._news.wait(seconds)
 
     def close(self) -> None:
         """End both threads, also out of an answer that never comes."""
@@ -108,7 +109,11 @@ class Poller:
         with self._news:
             if self._closed:
                 return
-            self._hear(name, answer)
-            self._known.settle(name, answer, body, now)
-            self._changed(now)
+            try:
+                self._hear(name, answer)
+                self._known.settle(name, answer, body, now)
+                self._changed(now)
+            except Exception as error:
+                # An answer nobody thought of must cost that answer, not the watching.
+                self._known.ends[name].hears(now, EndpointState.BAD, f"not understood ({type(error).__name__})")
             self._news.notify_all()

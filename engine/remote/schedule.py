@@ -85,8 +85,8 @@ def _health(known: Knowledge, end: Endpoint, now: float) -> float:
     """Only where nothing else shows whether the server lives."""
     gap = max(1.0, known.cadence.interval)
     slots, props = known.ends[Name.SLOTS], known.ends[Name.PROPS]
-    if slots.open and slots.asked_at is not None:
-        return max(slots.asked_at + PATIENCE, _again(end, gap))
+    if known.queued is not None:
+        return max(_again(known.queued, PATIENCE), _again(end, gap))
     if slots.state in _SILENT or props.state in _SILENT:
         return _again(end, gap)
     if props.state in UNFIT:

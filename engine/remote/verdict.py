@@ -24,9 +24,12 @@ _KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 def judge(known: Knowledge, host: str, *, has_key: bool, now: float) -> Health:
     """Say what is the case; `Health.since` is set where the trouble has a beginning."""
     if known.link.up is None and known.ends[Name.PROPS].settled_at is None:
-        return Health(HealthState.CONNECTING, f"asking {host}")
+        waited = known.ends[Name.PROPS].waiting_for(now)
+        return Health(HealthState.CONNECTING, f"no answer yet for {waited:.0f} s" if waited > 1 else f"asking {host}")
     if known.link.up is False:
         return _unreachable(known, host, now)
+    if known.silent_since(now) is not None:
+        return _not_answering(known.silent_since(now), now)
     if known.is_proxied and (known.chosen is None or not known.is_ready):
         return _unchosen(known)
     return _of_props(known, has_key, now) or _of_slots(known, has_key, now)
@@ -47,9 +50,14 @@ def _unreachable(known: Knowledge, host: str, now: float) -> Health:
         return Health(
             HealthState.NO_ANSWER, f"host not reachable: {host}", f"check the network; {retry}", link.down_since
         )
-    seconds = now - (link.down_since if link.down_since is not None else now)
+    return _not_answering(link.down_since, now)
+
+
+def _not_answering(since: float | None, now: float) -> Health:
+    """Neither refused nor answered: the server is not called down, since it may only be busy (spec §5.1)."""
+    seconds = 0.0 if since is None else now - since
     advice = "it may be suspended, or all its HTTP threads hold waiting requests; the last data stay"
-    return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, link.down_since)
+    return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, since)
 
 
 def _unchosen(known: Knowledge) -> Health:
@@ -98,9 +106,12 @@ def _key(has_key: bool) -> Health:
 
 def _of_slots(known: Knowledge, has_key: bool, now: float) -> Health:
     slots = known.ends[Name.SLOTS]
-    waited = slots.waiting_for(now)
-    if waited > max(_SLOW, 2 * known.cadence.interval) or slots.state is EndpointState.NO_ANSWER:
-        return _stalled(known, slots, waited or now - (slots.answered_at or now))
+    queued = known.queued
+    waited = queued.waiting_for(now) if queued is not None and known.lives_beside(queued) else 0.0
+    if waited > max(_SLOW, 2 * known.cadence.interval):
+        return _stalled(known, slots, now - waited, now)
+    if slots.state is EndpointState.NO_ANSWER:
+        return _stalled(known, slots, now if slots.answered_at is None else slots.answered_at, now)
     if slots.state is EndpointState.OK:
         return Health(HealthState.OK, slots.note)
     if slots.state is EndpointState.OFF:
@@ -115,10 +126,10 @@ def _of_slots(known: Knowledge, has_key: bool, now: float) -> Health:
     return Health(HealthState.CONNECTING, "asking for the slots")
 
 
-def _stalled(known: Knowledge, slots: Endpoint, seconds: float) -> Health:
+def _stalled(known: Knowledge, slots: Endpoint, since: float, now: float) -> Health:
     """/health answers, /slots does not: only builds that answer during a decode can be called stuck."""
     number = build_number(known.props.build if known.props else None)
-    since = slots.asked_at
+    seconds = now - since
     if slots.refusal is not None:
         return Health(HealthState.STALLED, f"/slots: {slots.refusal.status} {slots.note}", "asking again", since)
     if number is not None and number >= ANSWERING_BUILD:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
 from slotview.engine.backend import Backend, BackendError, RetuneMode, SlotAction
 from slotview.engine.context import LaunchFlags, ModelFacts
 from slotview.engine.kv_size import KvShape
+from slotview.engine.remote import knowledge
 from slotview.engine.remote.backend import RemoteBackend
-from slotview.engine.snapshot import HealthState
+from slotview.engine.remote.body import parse_json
+from slotview.engine.remote.read_slots import read_slots
+from slotview.engine.snapshot import EndpointState, HealthState
 from tests.engine.remote.recorded import has_looked, healthy, recorded, slot, watching
 from tests.fake_server import FakeServer, Reply, json_reply
 
@@ -207,17 +211,42 @@ def test_several_servers_cost_two_threads_each() -> None:
     assert len(own) == 6
 
 
-@pytest.mark.parametrize("shape", ["texts", "fields"])
-def test_a_large_answer_does_not_stall_the_other_threads(shape: str) -> None:
+TEXTS = [slot(id_, prompt='say \\"hi\\"\n' * 120_000) for id_ in range(3)]
+FIELDS = [slot(id_, params={f"key{n}": [n, 1.5, "word"] for n in range(1500)}) for id_ in range(100)]
+
+
+@pytest.mark.parametrize("rows", [TEXTS, FIELDS], ids=["texts", "fields"])
+def test_a_large_answer_does_not_stall_the_other_threads(rows: list[dict[str, object]]) -> None:
     """A parser holds the interpreter while it works; the screen's thread must get its turn all the same."""
-    texts = [slot(id_, prompt='say \\"hi\\"\n' * 120_000) for id_ in range(3)]
-    fields = [slot(id_, params={f"key{n}": [n, 1.5, "word"] for n in range(1500)}) for id_ in range(100)]
-    reply = json_reply(texts if shape == "texts" else fields)
-    assert 4_000_000 < len(reply.body) < 8_000_000
-    with FakeServer(healthy(reply)) as server, watching(server) as backend:
-        stalls = []
-        while not has_looked(backend.latest()):
-            begin = time.perf_counter()
-            time.sleep(0.001)
-            stalls.append(time.perf_counter() - begin)
-    assert max(stalls) < 0.1  # 0.05 on a machine that does nothing else
+    body = json_reply(rows).body
+    assert 4_000_000 < len(body) < 8_000_000
+    worst = min(
+        longest_stall(lambda: read_slots(parse_json(body))) for _ in range(5)
+    )  # what else runs here counts, too
+    assert worst < 0.05
+
+
+def longest_stall(work: Callable[[], object]) -> float:
+    """Seconds this thread was held up at most while another one worked."""
+    worker = threading.Thread(target=work)
+    worker.start()
+    stalls = []
+    while worker.is_alive():
+        begin = time.perf_counter()
+        time.sleep(0.001)
+        stalls.append(time.perf_counter() - begin)
+    return max(stalls)
+
+
+def test_an_answer_that_nobody_understands_ends_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(answer: object) -> None:
+        raise TypeError("oh")
+
+    with FakeServer(healthy(json_reply([slot(decoded=1)]))) as server, watching(server) as backend:
+        before = backend.wait_until(has_looked, 5)
+        monkeypatch.setattr(knowledge, "read_slots", stumble)
+        backend.wait_until(lambda s: s.facts.endpoints["slots"].state is EndpointState.BAD, 5)
+        monkeypatch.undo()
+        backend.look_now()
+        after = backend.wait_until(lambda s: s.health.state is HealthState.OK and s.serial > before.serial, 5)
+    assert after.health.state is HealthState.OK
