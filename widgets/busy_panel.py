@@ -48,8 +48,8 @@ def _now(snapshot: Snapshot) -> Line:
 def _average(snapshot: Snapshot) -> Line:
     average = snapshot.totals.busy_per_decode
     if average is None:
-        return (("average per decode unknown", "dim"),)
-    return ((f"{average:.2f}", "strong"), (" on average per decode since the start", "dim"))
+        return (("average per decode: unknown", "dim"),)
+    return (("average ", "dim"), (f"{average:.2f}", "strong"), (" per decode since start", "dim"))
 
 
 def _n_slots(snapshot: Snapshot) -> int | None:

@@ -61,11 +61,12 @@ def says(text: str, tone: str = "") -> Line:
 
 
 def lay_out(width: int, columns: Sequence[Column[RowT]]) -> Layout[RowT]:
-    """Choose the columns for ``width`` cells; what is left over goes into the gaps, then into the column that grows."""
+    """Choose the columns for ``width`` cells; what is left over goes into the column that grows, then into the gaps."""
     kept = list(columns)
     while len(kept) > 2 and _needed(kept, 1) > width:
         kept.remove(max(kept, key=lambda column: column.rank))
-    gap = next((gap for gap in (4, 3, 2) if _needed(kept, gap) + 6 * gap <= width), 1)
+    wide = [replace(column, width=max(column.width, column.widest)) for column in kept]
+    gap = next((gap for gap in (4, 3) if _needed(wide, gap) <= width), 2 if _needed(kept, 2) <= width else 1)
     spare = max(0, width - _needed(kept, gap))
     return Layout(tuple(_grown(column, spare) for column in kept), gap)
 

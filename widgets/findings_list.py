@@ -8,6 +8,7 @@ from slotview.engine.plain import plain
 from .line import Line, wrap
 from .line_scroll import LineScroll
 from .look import Look
+from .title import set_title
 
 __all__ = ["FindingsList"]
 
@@ -45,7 +46,7 @@ class FindingsList(LineScroll):
         findings = look.observation.findings
         if findings != self._findings:
             self._findings = findings
-            self.border_title = f"Findings: {len(findings)}" if findings else "Findings"
+            set_title(self, f"Findings: {len(findings)}" if findings else "Findings")
             self.lay_out()
 
     def lay_out(self) -> None:

@@ -32,7 +32,7 @@ class KvMap(LinePanel):
         per_block = max(1, -(-pool.cells // max(1, rows * width)))
         blocks = _blocks(look.snapshot, pool.cells, per_block)
         legend = f"one {_BLOCK} is {count(per_block)} cells, {_WHERE}" if per_block > 1 else _WHERE
-        return [((legend, "dim"),), *_rows(blocks, width)]
+        return [((legend, "dim"),), *_rows(blocks, width)][:height]
 
 
 def _blocks(snapshot: Snapshot, cells: int, per_block: int) -> list[Span]:

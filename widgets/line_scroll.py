@@ -21,10 +21,10 @@ class LineScroll(ScrollView):
     """A scrolling view of `n_lines` lines; subclasses make a line when it is drawn and say when it changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "scroll_up", "Up", show=False),
-        Binding("j", "scroll_down", "Down", show=False),
-        Binding("g", "scroll_home", "Top", show=False),
-        Binding("G", "scroll_end", "Bottom", show=False),
+        Binding("up,k", "go(-1)", "Up", show=False),
+        Binding("down,j", "go(1)", "Down", show=False),
+        Binding("home,g", "scroll_to_edge(0)", "Top", show=False),
+        Binding("end,G", "scroll_to_edge(-1)", "Bottom", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = TONES
     DEFAULT_CSS = f"""
@@ -32,9 +32,9 @@ class LineScroll(ScrollView):
         padding: 0 1;
         overflow-x: hidden;
         scrollbar-size: 1 1;
+        scrollbar-gutter: stable;
         border-top: solid $foreground 15%;
         border-title-color: $foreground 80%;
-        border-subtitle-color: $foreground 60%;
         &:focus {{ border-top: solid $primary; }}
         &.-stale {{ opacity: 60%; }}
         &.-untitled {{ border-top: none; }}
@@ -65,6 +65,14 @@ class LineScroll(ScrollView):
 
     def _on_resize(self, event: Resize) -> None:
         self.lay_out()
+
+    def action_go(self, n_lines: int) -> None:
+        """Scroll some lines."""
+        self.scroll_relative(y=n_lines, animate=False)
+
+    def action_scroll_to_edge(self, index: int) -> None:
+        """Scroll to the first line (0) or the last one (-1)."""
+        self.scroll_to(y=0 if index == 0 else self.max_scroll_y, animate=False)
 
     @property
     def n_lines(self) -> int:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import ClassVar
-
-from textual.binding import Binding, BindingType
 
 from slotview.engine.events import (
     ContextShifted,
@@ -39,10 +36,6 @@ _HOW = {"id": "asked for by number", "lcp": "holds its beginning", "lru": "used 
 class LogView(LineScroll):
     """A bounded tail that follows the end while it is in view."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("home", "scroll_home", "Oldest", show=False),
-        Binding("end", "scroll_end", "Newest", show=False),
-    ]
     DEFAULT_CSS = """
     LogView { height: 1fr; min-height: 3; }
     """

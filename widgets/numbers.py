@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-__all__ = ["UNKNOWN", "count", "duration", "percent", "rate", "size"]
+__all__ = ["UNKNOWN", "coarse", "count", "duration", "percent", "rate", "size"]
 
 UNKNOWN = "–"
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -39,6 +39,13 @@ def duration(seconds: float | None) -> str:
     if whole < 3600:
         return f"{whole // 60} m {whole % 60:02} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02} m"
+
+
+def coarse(seconds: float) -> str:
+    """Length of time in few cells: "95 s", "10 m", "3 h"."""
+    if seconds < 100:
+        return f"{int(seconds)} s"
+    return f"{int(seconds / 60)} m" if seconds < 6000 else f"{int(seconds / 3600)} h"
 
 
 def percent(part: float | None, whole: float | None) -> str:

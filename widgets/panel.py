@@ -26,7 +26,6 @@ class LinePanel(Widget):
         padding: 0 1;
         border-top: solid $foreground 15%;
         border-title-color: $foreground 80%;
-        border-subtitle-color: $foreground 60%;
         &.-stale {{ opacity: 60%; }}
         &.-untitled {{ border-top: none; }}
         {TONE_RULES}

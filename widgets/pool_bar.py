@@ -13,6 +13,7 @@ from .line import Line, flow, pad, wrap
 from .look import Look
 from .numbers import count, percent, size
 from .panel import LinePanel
+from .title import set_title
 
 __all__ = ["PoolBar"]
 
@@ -35,17 +36,16 @@ class PoolBar(LinePanel):
         return [*_bars(pool, snapshot.slots or (), width), *_legend(pool, width), *words][:height]
 
     def show(self, look: Look) -> None:
-        """Draw the pool of a look; title and size stand in the border."""
-        pool = look.snapshot.pool
-        mode = {True: " · unified", False: " · split", None: ""}[pool.unified]
-        self.border_title = f"KV pool{mode}"
-        sizes = [*_told(pool.cells, f"{count(pool.cells)} cells"), *_told(pool.n_bytes, size(pool.n_bytes))]
-        self.border_subtitle = " · ".join(sizes)
+        """Draw the pool of a look; its mode and size stand in the title."""
+        set_title(self, _title(look.snapshot.pool))
         super().show(look)
 
 
-def _told(value: int | None, text: str) -> list[str]:
-    return [] if value is None else [text]
+def _title(pool: KvPool) -> str:
+    mode = {True: ["unified"], False: ["split"], None: []}[pool.unified]
+    cells = [] if pool.cells is None else [f"{count(pool.cells)} cells"]
+    n_bytes = [] if pool.n_bytes is None else [size(pool.n_bytes)]
+    return " · ".join(["KV pool", *mode, *cells, *n_bytes])
 
 
 def _bars(pool: KvPool, slots: Sequence[SlotView], width: int) -> list[Line]:

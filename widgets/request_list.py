@@ -17,6 +17,7 @@ from .line import Line
 from .look import Look
 from .numbers import count, duration, rate
 from .row_list import RowList
+from .title import set_title
 
 __all__ = ["RequestList"]
 
@@ -94,7 +95,7 @@ class RequestList(RowList[RequestView]):
     def show(self, look: Look) -> None:
         """Draw the requests of a look."""
         self._now = look.snapshot.time
-        self.border_title = _title(look.requests)
+        set_title(self, _title(look.requests))
         self.set_rows(look.requests[::-1])
         for index in self.visible_lines:  # waiting times go on while nothing else changes
             if self._rows[index].state is RequestState.WAITING:

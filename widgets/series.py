@@ -20,7 +20,7 @@ _BRIDGED = 3.0
 
 @dataclass(slots=True)
 class Column:
-    """One step of time: the mean of what was known in it, and whether a restart or a gap lies before it."""
+    """One step of time: the mean of what was known in it, since the restart or the gap if one lies in it."""
 
     total: float = 0.0
     n: int = 0
@@ -66,7 +66,8 @@ class Series:
 
     def _add(self, point: Point) -> None:
         column = self._columns.setdefault(floor(point.time / self._step), Column())
-        column.is_break |= point.break_before
+        if point.break_before:
+            column.total, column.n, column.is_break = 0.0, 0, True
         value = self._value_of(point)
         if value is not None:
             column.total += value

@@ -13,7 +13,7 @@ from slotview.engine.snapshot import SlotState, SlotView
 from .bar import bar
 from .columns import NOTHING, Column, Layout, lay_out, says
 from .line import Line
-from .numbers import count, duration, percent, rate
+from .numbers import coarse, count, percent, rate
 
 __all__ = ["SlotRow", "slot_layout"]
 
@@ -50,7 +50,7 @@ def _columns(slots: Sequence[SlotView]) -> list[Column[SlotRow]]:
         Column("context", max(7, 2 * digits + 1), 2, _context_cell),
         Column("decoded", 7, 5, _decoded_cell),
         Column("remain", 8, 8, _remain_cell),
-        Column("tok/s", 6, 3, _rate_cell),
+        Column("tok/s", 5, 3, _rate_cell),
         Column("cached", 7, 9, _cached_cell),
     ]
     return columns if largest else [column for column in columns if column.cell is not _bar_cell]
@@ -63,7 +63,7 @@ def _id_cell(row: SlotRow, width: int) -> Line:
 def _state_cell(row: SlotRow, width: int) -> Line:
     slot = row.slot
     if row.rate is not None and row.rate.stalled_for is not None:
-        return says(f"! stalled {duration(row.rate.stalled_for)}", "error")
+        return says(f"! stalled {coarse(row.rate.stalled_for)}", "error")
     glyph, tone = _GLYPHS[slot.state]
     word = plain(slot.state_word, width) if slot.state_word else slot.state.value
     share = prefill_share(slot) if slot.state is SlotState.PROMPT else None
@@ -104,9 +104,10 @@ def _remain_cell(row: SlotRow, width: int) -> Line:
 def _rate_cell(row: SlotRow, width: int) -> Line:
     if row.rate is None or not row.slot.is_busy:
         return NOTHING
-    if row.slot.state is SlotState.PROMPT:
-        return says(rate(row.rate.prompt), "prompt")
-    return says(rate(row.rate.generation), "generating")
+    in_prompt = row.slot.state is SlotState.PROMPT
+    speed = row.rate.prompt if in_prompt else row.rate.generation
+    text = rate(speed)
+    return says(text if len(text) <= width else count(speed, width), "prompt" if in_prompt else "generating")
 
 
 def _cached_cell(row: SlotRow, width: int) -> Line:

@@ -17,6 +17,7 @@ from .line import Line
 from .look import NO_LOOK, Look
 from .row_list import RowList
 from .slot_columns import SlotRow, slot_layout
+from .title import set_title
 
 __all__ = ["SlotTable"]
 
@@ -56,7 +57,6 @@ class SlotTable(RowList[SlotRow]):
 
     def watch_busy_first(self) -> None:
         """Sort again."""
-        self.border_subtitle = "busy first" if self.busy_first else ""
         self.show(self._look)
 
     def action_toggle_busy_first(self) -> None:
@@ -91,7 +91,7 @@ class SlotTable(RowList[SlotRow]):
         """Draw the slots of a look."""
         before, self._look = self._look, look
         self.set_class(not look.snapshot.health.is_live, "-stale")
-        self.border_title = _title(look.snapshot)
+        set_title(self, _title(look.snapshot) + (" · busy first" if self.busy_first else ""))
         if before.snapshot.slots != look.snapshot.slots:
             self._layout = None
         self.set_rows(self._sorted(look))

@@ -35,7 +35,7 @@ class WaitingPanel(LinePanel):
         names = _names(snapshot.waiting.requests or (), snapshot.time, room)
         rows = _CHART_ROWS if height is None else height - len(head) - len(names)
         if snapshot.waiting.count is None or rows < 2:
-            return [*head, *names]
+            return [*head, *names][:height]
         return [*head, *names, *self._chart.draw(look.observation.history, snapshot.time, width, rows)]
 
 
@@ -48,7 +48,7 @@ def _head(snapshot: Snapshot, width: int) -> list[Line]:
 def _number(waiting: WaitingView) -> Line:
     if waiting.count is None:
         return (("unknown", "strong"),)
-    return ((str(waiting.count), "strong"), (" waits" if waiting.count == 1 else " wait", ""))
+    return ((count(waiting.count), "strong"), (" waits" if waiting.count == 1 else " wait", ""))
 
 
 def _meaning(snapshot: Snapshot) -> str:

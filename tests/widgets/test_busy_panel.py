@@ -1,0 +1,46 @@
+import pytest
+
+from slotview.engine.observe.observation import Observation
+from slotview.engine.snapshot import Totals, WaitingView
+from slotview.widgets.busy_panel import BusyPanel
+from slotview.widgets.look import NO_LOOK
+from tests.widgets.host import drawn
+from tests.widgets.looks import SLOTS, attached, history, look, many, snapshot
+
+
+def test_now_average_and_what_they_mean() -> None:
+    lines = drawn(BusyPanel(), look(), 78).splitlines()
+    assert lines[0] == "3 of 4 busy now · average 2.41 per decode since start"
+    assert lines[1] == "1 slot free: a new request starts at once"
+
+
+def test_all_busy_with_waiters_says_that_more_slots_would_help() -> None:
+    busy = snapshot(SLOTS[:3], waiting=WaitingView(4))
+    assert "more slots would help" in drawn(BusyPanel(), look(busy), 78)
+
+
+def test_an_average_that_is_not_told_is_unknown() -> None:
+    text = drawn(BusyPanel(), look(attached()), 78)
+    assert "average per decode: unknown" in text
+    assert "0.00" not in text
+
+
+def test_untold_slots_are_unknown() -> None:
+    text = drawn(BusyPanel(), look(snapshot(None, totals=Totals())), 78)
+    assert text.startswith("– of 4 busy now")
+    assert "does not tell its slots" in text
+    assert drawn(BusyPanel(), NO_LOOK, 78).startswith("– busy now")
+
+
+def test_the_charts_scale_is_the_number_of_slots() -> None:
+    lines = drawn(BusyPanel(), look(snapshot(many(64))), 60, 9).splitlines()
+    assert lines[2].startswith("    64")
+    assert len(lines) == 9
+
+
+@pytest.mark.parametrize("height", [1, 2, 3, 4, 8, 20])
+@pytest.mark.parametrize("width", [20, 42, 118])
+def test_numbers_come_first_in_any_size(width: int, height: int) -> None:
+    of = look(observation=Observation(history=history(break_at=50)))
+    lines = BusyPanel().draw(of, width, height)
+    assert "3 of 4 busy" in "".join(text for text, _ in lines[0])

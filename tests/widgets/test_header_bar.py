@@ -1,0 +1,104 @@
+from dataclasses import replace
+
+import pytest
+
+from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, PollView
+from slotview.widgets.header_bar import HeaderBar
+from slotview.widgets.look import NO_LOOK
+from tests.widgets.host import drawn, hosting, screen_text
+from tests.widgets.looks import FACTS, NOW, attached, look, snapshot
+
+INSIDE = 78  # of 80 columns
+
+
+def header(shown: object = None, width: int = INSIDE, **changes: object) -> str:
+    return drawn(HeaderBar(), look(shown, **changes), width)  # type: ignore[arg-type]
+
+
+def test_the_embedded_engine_fits_in_three_lines() -> None:
+    assert header().splitlines() == [
+        "embedded engine · slotview-1m                                 ● ok · < 1 s old",
+        "-c 8 192 · -np 4 · split KV · n_ctx per slot 2 048 · pool 8 192",
+        "paced as m4-9b; times are that device's",
+    ]
+
+
+def test_a_server_that_tells_little_fits_in_two_lines_with_all_unknown_named() -> None:
+    assert header(attached()).splitlines() == [
+        "http://127.0.0.1:8080 · SmolLM2-135M-Instruct     ● ok · < 1 s old · every 1 s",
+        "-c not told · -np 2 · KV mode not told · 65 536/slot · pool 65 536 or 131 072?",
+    ]
+
+
+def test_with_room_the_unknown_is_said_in_full() -> None:
+    text = header(attached(), width=118)
+    assert "split or unified not told" in text
+    assert "n_ctx per slot 65 536" in text
+    assert "pool unknown (65 536 or 131 072)" in text
+
+
+def test_unified_is_said() -> None:
+    assert "unified KV" in header(snapshot(pool=KvPool(True, 8192)))
+
+
+@pytest.mark.parametrize("width", [38, 58, 78, 118, 198])
+def test_nothing_is_lost_at_any_width(width: int) -> None:
+    sick = Health(HealthState.STALLED, "no answer from /slots for 37 s", "a long prompt, or stuck: wait or restart it")
+    text = " ".join(header(attached(health=sick, slots_at=NOW - 37), width=width, frozen=True).split())
+    for words in ("FROZEN", "not scheduling", "37 s old", "every 1 s", "-np 2", "65 536 or 131 072", "/slots for 37 s"):
+        assert words in text
+
+
+def test_long_names_are_cut_and_each_keeps_its_part() -> None:
+    facts = replace(FACTS, source="http://" + "very-long-host." * 9 + ":8080", model="a-model-name-" * 12)
+    first = header(snapshot(facts=facts, health=Health(HealthState.NO_ANSWER))).splitlines()[0]
+    assert len(first) <= INSIDE
+    assert first.startswith("http://very-long-host.")
+    assert "a-model-name-" in first
+    assert first.endswith("no answer")
+
+
+def test_hostile_names_are_inert() -> None:
+    facts = replace(FACTS, model="[bold]x[/]\x1b[2J\u202e", source="http://h\x07")
+    text = header(snapshot(facts=facts))
+    assert "[bold]x[/]" in text
+    assert not set(text) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_age_is_shown_in_whole_seconds_and_long_ones_coarser() -> None:
+    assert "< 1 s old" in header(snapshot(slots_at=NOW - 0.9))
+    assert "3 s old" in header(snapshot(slots_at=NOW - 3.9))
+    assert "2 m 05 s old" in header(snapshot(time=NOW + 125))
+    assert "old" not in header(snapshot(slots_at=None))
+
+
+def test_a_patient_poller_says_how_patient() -> None:
+    assert "idle, looking every 8 s" in header(attached(poll=PollView(1.0, 8.0)))
+    assert "it will not sleep" in header(attached(poll=PollView(1.0, None, "it will not sleep")))
+
+
+def test_pace_is_always_told() -> None:
+    assert "this machine takes 1.4× as long" in header(snapshot(pace=PaceView("m4-9b", 1.42)))
+    assert "as long" not in header(snapshot(pace=PaceView("m4-9b", 0.8)))
+    assert "not paced" in header(snapshot(pace=PaceView()))
+    assert "paced" not in header(attached())
+
+
+def test_a_badge_says_that_the_display_is_frozen() -> None:
+    assert " FROZEN " in header(frozen=True)
+    assert "FROZEN" not in header()
+
+
+def test_before_anything_is_known() -> None:
+    text = drawn(HeaderBar(), NO_LOOK, INSIDE)
+    assert "connecting" in text
+    assert "-c not told" in text
+    assert "0" not in text
+
+
+async def test_what_to_do_gets_a_line_more() -> None:
+    bar = HeaderBar()
+    async with hosting(bar) as pilot:
+        bar.show(look(snapshot(health=Health(HealthState.KEY, "the server wants a key", "start with --api-key"))))
+        await pilot.pause()
+        assert "the server wants a key · start with --api-key" in screen_text(pilot)

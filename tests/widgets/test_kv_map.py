@@ -1,0 +1,35 @@
+import pytest
+
+from slotview.engine.snapshot import KvPool
+from slotview.widgets.kv_map import KvMap
+from slotview.widgets.line import line_width
+from tests.widgets.host import drawn
+from tests.widgets.looks import attached, look, many, snapshot
+
+
+def test_slots_have_as_many_blocks_as_they_hold() -> None:
+    legend, *rows = drawn(KvMap(), look(), 64, 9).splitlines()
+    assert legend == "one ▪ is 16 cells, by slot, not by place in the pool"
+    text = "".join(rows)
+    assert text.startswith("0" + "▪" * 34 + "1" + "▪" * 31 + "2" + "▪" * 92 + "3" + "▪" * 18 + "·")
+    assert len(text) == 8192 // 16
+
+
+def test_busy_idle_and_free_differ_in_tone() -> None:
+    tones = {tone for line in KvMap().draw(look(), 64, 9)[1:] for _, tone in line}
+    assert tones == {"generating", "cached", "faint"}
+
+
+def test_a_pool_of_unknown_size_has_no_map() -> None:
+    assert drawn(KvMap(), look(attached()), 64).startswith("pool size unknown")
+    assert "does not tell its slots" in drawn(KvMap(), look(snapshot(None)), 64)
+
+
+@pytest.mark.parametrize("width", [20, 78, 198])
+@pytest.mark.parametrize("height", [2, 9, 40])
+def test_any_number_of_slots_fits_any_size(width: int, height: int) -> None:
+    for n in (0, 1, 256):
+        of = look(snapshot(many(n), pool=KvPool(True, 262144, (), 0, 0)))
+        lines = KvMap().draw(of, width, height)
+        assert len(lines) <= height
+        assert all(line_width(line) <= width for line in lines[1:])

@@ -1,0 +1,58 @@
+import pytest
+from rich.cells import cell_len
+from rich.style import Style
+
+from slotview.widgets.line import Line, break_text, cut, fit, flow, join, line_width, pad, to_strip, wrap
+
+TEXTS = ["", "short", "a rather long text of several words", "日本語のテキスト", "mixed 日本 and ascii", "x" * 50]
+
+
+def text_of(line: Line) -> str:
+    return "".join(text for text, _ in line)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("width", [1, 2, 5, 12, 80])
+def test_padded_text_has_exactly_the_width(text: str, width: int) -> None:
+    assert cell_len(pad(text, width)) == cell_len(pad(text, width, right=True)) == width
+
+
+def test_cutting_shows_that_something_is_missing() -> None:
+    assert cut("a long name", 6) == "a lon…"
+    assert cut("日本語", 4) == "日…"  # half a wide character is none
+    assert cut("abc", 3) == "abc"
+    assert cut("abc", 0) == ""
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("width", [2, 7, 20])
+def test_wrapped_text_fits_and_loses_nothing(text: str, width: int) -> None:
+    rows = break_text(text, width)
+    assert "".join(rows) == text
+    assert all(cell_len(row) <= width for row in wrap(text, width))
+
+
+def test_words_stay_whole_where_they_can() -> None:
+    assert wrap("one two three", 8) == ["one two", "three"]
+
+
+def test_flow_puts_what_does_not_fit_on_a_new_line() -> None:
+    parts: list[Line] = [(("aaaa", ""),), (("bbbb", "dim"),), (("cccc", ""),)]
+    assert [text_of(line) for line in flow(parts, 12)] == ["aaaa · bbbb", "cccc"]
+    assert text_of(join(parts)) == "aaaa · bbbb · cccc"
+    assert flow([], 12) == []
+
+
+def test_a_fitted_line_keeps_its_tones_up_to_the_cut() -> None:
+    line: Line = (("slot ", "dim"), ("chosen for a task", "strong"), ("more", ""))
+    assert fit(line, 80) is line
+    cut_line = fit(line, 12)
+    assert text_of(cut_line) == "slot chosen…"
+    assert cut_line[1][1] == "strong"
+    assert line_width(fit(line, 5)) <= 5
+
+
+def test_a_strip_has_the_widgets_width() -> None:
+    strip = to_strip((("日本", ""), ("x", "dim")), 9, lambda tone: Style(dim=tone == "dim"))
+    assert strip.cell_length == 9
+    assert strip.text == "日本x    "

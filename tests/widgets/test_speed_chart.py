@@ -1,0 +1,46 @@
+import pytest
+
+from slotview.engine.observe.observation import Observation
+from slotview.widgets.look import NO_LOOK
+from slotview.widgets.speed_chart import SpeedChart
+from tests.widgets.host import drawn
+from tests.widgets.looks import history, look, many, snapshot
+
+
+def test_wide_charts_stand_side_by_side_with_units_and_scales() -> None:
+    lines = drawn(SpeedChart(), look(), 78, 9).splitlines()
+    assert "generation 24.2 tok/s, all slots" in lines[0]
+    assert "prompts 1 900 tok/s, all slots" in lines[0]
+    assert lines[1].split()[0] == "50"
+    assert "2 000" in lines[1]
+    assert lines[7].count("2 min ago") == 2
+
+
+def test_narrow_charts_stand_one_above_the_other() -> None:
+    lines = drawn(SpeedChart(), look(), 42, 14).splitlines()
+    assert "generation" in lines[0]
+    assert "prompts" in lines[7 - 1] + lines[7]
+
+
+def test_each_busy_slot_has_its_own_speed() -> None:
+    last = drawn(SpeedChart(), look(), 118, 9).splitlines()[-1]
+    assert last.startswith("each slot: 0 ")
+    assert "12.3" in last
+    assert "11.9" in last
+
+
+def test_more_slots_than_fit_are_counted() -> None:
+    assert drawn(SpeedChart(), look(snapshot(many(256))), 78, 9).splitlines()[-1].endswith("+50")
+
+
+def test_speeds_that_are_not_known_are_not_zero() -> None:
+    text = drawn(SpeedChart(), NO_LOOK, 78, 9)
+    assert "generation – tok/s" in text
+    assert text.count("nothing measured yet") == 2
+
+
+@pytest.mark.parametrize("height", [1, 2, 4, 6, 30])
+@pytest.mark.parametrize("width", [24, 72, 198])
+def test_any_size_is_filled_and_not_exceeded(width: int, height: int) -> None:
+    of = look(observation=Observation(history=history(unknown=range(30, 50))))
+    assert 0 < len(SpeedChart().draw(of, width, height)) <= height

@@ -1,0 +1,49 @@
+from slotview.engine.snapshot import WaitingRequest, WaitingView
+from slotview.widgets.waiting_panel import WaitingPanel
+from tests.widgets.host import drawn
+from tests.widgets.looks import NOW, attached, look, snapshot
+
+
+def waiting(of: WaitingView, width: int = 78, height: int | None = None) -> str:
+    return drawn(WaitingPanel(), look(snapshot(waiting=of)), width, height)
+
+
+def test_who_waits_for_what_and_since_when() -> None:
+    lines = drawn(WaitingPanel(), look(), 78).splitlines()
+    assert lines[0].startswith("3 wait · requests wait beside an idle slot")
+    assert lines[1:4] == [
+        "task 14 · any slot · for 3.2 s · 61 prompt tokens",
+        "task 15 · only slot 0 · for 1.5 s · 700 prompt tokens",
+        "task 16 · erase · only slot 2 · for 0.4 s",
+    ]
+
+
+def test_a_queue_that_is_not_told_is_unknown_and_not_empty() -> None:
+    assert drawn(WaitingPanel(), look(attached()), 78) == "unknown · server started without --metrics"
+    assert waiting(WaitingView()).startswith("unknown · (server started without --metrics)")
+
+
+def test_an_empty_queue_says_so() -> None:
+    assert waiting(WaitingView(0, ())).startswith("0 wait · nobody waits")
+
+
+def test_one_waits_and_two_wait() -> None:
+    assert waiting(WaitingView(1)).startswith("1 waits · ")
+
+
+def test_a_long_queue_names_the_first_and_counts_the_rest() -> None:
+    queue = tuple(WaitingRequest(100 + i, since=NOW - i) for i in range(1200))
+    text = waiting(WaitingView(1200, queue), 60, 12)
+    assert "task 100 · any slot" in text
+    assert "and 1 197 more" in text
+    assert "now" in text  # the chart still has room
+
+
+def test_what_is_not_known_of_a_request_is_left_out() -> None:
+    text = waiting(WaitingView(1, (WaitingRequest(7),)))
+    assert "task 7 · any slot\n" in text
+
+
+def test_a_low_panel_keeps_number_and_first_name() -> None:
+    lines = waiting(WaitingView(2, (WaitingRequest(7), WaitingRequest(8))), 38, 3).splitlines()
+    assert lines[0] == "2 wait"
