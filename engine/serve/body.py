@@ -29,6 +29,8 @@ def read_json(data: bytes) -> object:
         _fail("a surrogate without its partner")
     except RecursionError:
         _fail("nested too deep")
+    except OverflowError as error:
+        raise ApiError(f"[json.exception.out_of_range.406] {error}") from None
     except ValueError as error:
         _fail(str(error))
 
@@ -44,7 +46,7 @@ def _refuse_constant(word: str) -> NoReturn:
 def _finite(word: str) -> float:
     value = float(word)
     if math.isinf(value):
-        raise ValueError(f"number overflow parsing '{word}'")
+        raise OverflowError(f"number overflow parsing '{word}'")
     return value
 
 

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from ..model.interface import TokenIds
 from ..slots.task import Failed, Final
 from .answers import failure, final_json, only_fields
-from .body import read_json
+from .body import read_json, type_name
 from .chat import ChatPrompt, read_chat
 from .errors import ApiError
 from .openai import ChatShape, TextShape
@@ -25,7 +25,7 @@ from .running import RunningRequest
 from .state import ServerState
 from .stream import StreamFormat, events, native_format, openai_format
 
-__all__ = ["ClientGoneError", "chat_completions", "completions", "input_tokens", "native", "read_object"]
+__all__ = ["ClientGoneError", "chat_completions", "completions", "input_tokens", "native", "read_members", "read_object"]
 
 T = TypeVar("T")
 Prepared = tuple[list[TokenIds], RequestOptions]
@@ -36,9 +36,14 @@ async def read_object(request: Request) -> Json:
     """The body as an object. Raises `ApiError`."""
     body = read_json(await request.body())
     if not isinstance(body, dict):
-        kind = "array" if isinstance(body, list) else "this value"
-        raise ApiError(f"[json.exception.type_error.304] cannot use at() with {kind}")
+        raise ApiError(f"[json.exception.type_error.304] cannot use at() with {type_name(body)}")
     return body
+
+
+async def read_members(request: Request) -> Json:
+    """The body's members; a body that is no object has none."""
+    body = read_json(await request.body())
+    return body if isinstance(body, dict) else {}
 
 
 def _state(request: Request) -> ServerState:
@@ -85,7 +90,7 @@ async def completions(request: Request) -> Response:
 async def chat_completions(request: Request) -> Response:
     """POST /v1/chat/completions."""
     state = _state(request)
-    body = await read_object(request)
+    body = await read_members(request)
     prompt, (prompts, options) = await asyncio.to_thread(_prepare_chat, body, state)
     shape = ChatShape(state.model_name, state.fingerprint, options.include_usage, prompt.prefill)
     return await _answer_openai(request, state, prompts, options, shape)
@@ -94,7 +99,7 @@ async def chat_completions(request: Request) -> Response:
 async def input_tokens(request: Request) -> Response:
     """POST /v1/chat/completions/input_tokens."""
     state = _state(request)
-    body = await read_object(request)
+    body = await read_members(request)
     _, (prompts, _) = await asyncio.to_thread(_prepare_chat, body, state)
     return json_reply({"input_tokens": len(prompts[0]), "object": "response.input_tokens"})
 
@@ -178,9 +183,9 @@ async def _stream(
         raise
     if isinstance(first, Failed):
         raise failure(first)
-    headers = {"X-Accel-Buffering": "no", "Connection": "close"}
+    headers = {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Connection": "close"}
     body = events(running, first, shown, options, done_mark=done_mark)
-    return StreamingResponse(body, media_type="text/event-stream", headers=headers)
+    return StreamingResponse(body, headers=headers)
 
 
 class ClientGoneError(Exception):

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from .body import as_f32, type_name
 from .errors import ApiError
 
-__all__ = ["Body", "Fields"]
+__all__ = ["Body", "Fields", "wrong_type"]
 
 Body = Mapping[str, object]
 INT_MAX = 2**31 - 1
+UINT_MAX = 2**32 - 1
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
 class Fields:
@@ -36,11 +38,22 @@ class Fields:
             raise ApiError(f"Field '{name}': Value must be between {low} <= value <= {high}, but got {number}")
         return number
 
-    def plain_integer(self, name: str, *, default: int, low: int) -> int:
-        """Like `integer`, but true and false are no numbers."""
-        if isinstance(self._body.get(name), bool):
-            raise _wrong_type(name, "number", True)
-        return self.integer(name, default=default, low=low)
+    def long_integer(self, name: str, *, default: int, low: int) -> int:
+        """A whole number of 64 bits; true and false are no numbers."""
+        value = self._body.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool):
+            raise wrong_type(name, "number", value)
+        number = to_int64(self._number(name, value))
+        if number < low:
+            raise ApiError(f"Field '{name}': Value must be between {low} <= value <= {INT64_MAX}, but got {number}")
+        return number
+
+    def seed(self, *, default: int) -> int:
+        """The low 32 bits of a whole number, without sign."""
+        value = self._body.get("seed")
+        return (default if value is None else to_int64(self._number("seed", value))) & UINT_MAX
 
     def clamped_integer(self, name: str, *, default: int, low: int, high: int = INT_MAX) -> int:
         """A whole number brought into a range."""
@@ -68,7 +81,7 @@ class Fields:
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise _wrong_type(name, "boolean", value)
+            raise wrong_type(name, "boolean", value)
         return value
 
     def lenient_integer(self, name: str, *, default: int) -> int:
@@ -83,21 +96,36 @@ class Fields:
             return tuple(value)
         return ()
 
+    def inside(self, name: str) -> Fields:
+        """The fields of an object; of none where the type is another."""
+        value = self._body.get(name)
+        return Fields(value if isinstance(value, dict) else {})
+
     def raw(self, name: str) -> object:
         """The value as it is; None where it is missing."""
         return self._body.get(name)
 
     def _number(self, name: str, value: object) -> float:
         if not isinstance(value, int | float):
-            raise _wrong_type(name, "number", value)
+            raise wrong_type(name, "number", value)
         return value
 
 
 def to_int32(number: float) -> int:
-    """Cut fractions off and keep the low 32 bits, with sign."""
-    return (int(number) + 2**31) % 2**32 - 2**31
+    """Cut fractions off and keep the low 32 bits, with sign; a fraction beyond them becomes the smallest number."""
+    if isinstance(number, int) and INT64_MIN <= number < 2**64:
+        return (number + 2**31) % 2**32 - 2**31
+    return int(number) if -(2**31) - 1 < number < 2**31 else -(2**31)
 
 
-def _wrong_type(name: str, wanted: str, value: object) -> ApiError:
+def to_int64(number: float) -> int:
+    """Cut fractions off and keep the low 64 bits, with sign; what is beyond them becomes the smallest number."""
+    if isinstance(number, int) and INT64_MIN <= number < 2**64:
+        return (number + 2**63) % 2**64 - 2**63
+    return int(number) if INT64_MIN <= number < 2**63 else INT64_MIN
+
+
+def wrong_type(name: str, wanted: str, value: object) -> ApiError:
+    """The refusal of a field whose JSON type is another."""
     found = type_name(value)
     return ApiError(f"Field '{name}': [json.exception.type_error.302] type must be {wanted}, but is {found}")

@@ -10,9 +10,9 @@ from ..flags import EngineFlags
 from ..model.interface import Tokenizer
 from ..model.sampling_params import DEFAULT_SAMPLERS, SamplingParams
 from ..slots.task import TaskParams
-from .body import as_f32, type_name
+from .body import as_f32
 from .errors import ApiError, not_supported
-from .fields import Fields
+from .fields import Fields, wrong_type
 
 __all__ = ["RequestOptions", "read_params"]
 
@@ -23,7 +23,6 @@ SAMPLER_NAMES = {name.replace("_", ""): name for name in SAMPLER_LETTERS.values(
     "temp": "temperature", "typ": "typ_p", "typicalp": "typ_p", "typical": "typ_p", "nucleus": "top_p",
 }  # fmt: skip
 REFUSED = {"grammar": "grammars", "json_schema": "JSON schemas", "tools": "tools", "lora": "LoRA adapters"}
-RANDOM = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +39,32 @@ class RequestOptions:
 
 
 def read_params(body: Mapping[str, object], flags: EngineFlags, n_slots: int, tokenizer: Tokenizer) -> RequestOptions:
-    """Check a completion's fields. Raises `ApiError`."""
+    """Check a completion's fields, in the server's order: of several wrong ones the same is told. Raises `ApiError`."""
     for name, what in REFUSED.items():
         if body.get(name):
             raise not_supported(what)
     _refuse_response_format(body.get("response_format"))
     fields = Fields(body)
+    verbose = fields.boolean("verbose", default=flags.verbosity > 9)
+    timings = fields.boolean("timings_per_token", default=False)
     stream = fields.boolean("stream", default=False)
-    options = fields.raw("stream_options")
-    usage = options.get("include_usage") if isinstance(options, dict) else None
-    params = _task_params(fields, flags, n_slots, stream)
-    params = replace(params, sampling=_sampling(fields, flags, tokenizer), stop=_stop(fields, flags))
-    return RequestOptions(
-        params=params,
-        include_usage=usage is True,
-        response_fields=fields.strings("response_fields"),
-        sse_ping_interval=fields.integer("sse_ping_interval", default=flags.http.sse_ping_interval, low=-1),
-        verbose=fields.boolean("verbose", default=flags.verbosity > 9),
+    usage = fields.inside("stream_options").boolean("include_usage", default=False)
+    cache_prompt = fields.boolean("cache_prompt", default=flags.cache_prompt)
+    tokens = fields.boolean("return_tokens", default=False)
+    progress = fields.boolean("return_progress", default=False)
+    ping = fields.integer("sse_ping_interval", default=flags.http.sse_ping_interval, low=-1)
+    params = replace(
+        _lengths(fields, flags, n_slots),
+        sampling=_sampling(fields, flags, tokenizer),
+        stop=_stop(fields, flags),
+        timings_per_token=timings,
+        stream=stream,
+        cache_prompt=cache_prompt,
+        return_tokens=tokens,
+        return_progress=progress,
     )
+    params = replace(params, sampling=replace(params.sampling, samplers=_samplers(fields, flags)))
+    return RequestOptions(params, usage, fields.strings("response_fields"), ping, verbose)
 
 
 def _refuse_response_format(value: object) -> None:
@@ -65,65 +72,68 @@ def _refuse_response_format(value: object) -> None:
         raise not_supported("JSON schemas")
 
 
-def _task_params(fields: Fields, flags: EngineFlags, n_slots: int, stream: bool) -> TaskParams:
-    cache_prompt = fields.boolean("cache_prompt", default=flags.cache_prompt)
+def _lengths(fields: Fields, flags: EngineFlags, n_slots: int) -> TaskParams:
     names = ("n_predict", "max_completion_tokens", "max_tokens")
     given = fields.find(*names)[1] is not None
     n_predict = fields.integer(*names, default=flags.n_predict, low=-1)
     return TaskParams(
         n_predict=n_predict if given and n_predict != -1 else None,
         requested_n_predict=n_predict,
-        cache_prompt=cache_prompt,
+        n_indent=fields.integer("n_indent", default=0, low=0),
         n_keep=fields.integer("n_keep", default=flags.n_keep, low=-1),
         n_discard=fields.integer("n_discard", default=0, low=0),
-        n_indent=fields.integer("n_indent", default=0, low=0),
-        t_max_predict_ms=fields.plain_integer("t_max_predict_ms", default=-1, low=-1),
         n_cmpl=fields.integer("n_cmpl", "n", default=1, low=1, high=n_slots),
         n_cache_reuse=fields.integer("n_cache_reuse", default=flags.cache_reuse, low=0),
+        t_max_predict_ms=fields.long_integer("t_max_predict_ms", default=-1, low=-1),
         id_slot=fields.lenient_integer("id_slot", default=-1),
-        stream=stream,
-        return_tokens=fields.boolean("return_tokens", default=False),
-        return_progress=fields.boolean("return_progress", default=False),
-        timings_per_token=fields.boolean("timings_per_token", default=False),
     )
 
 
 def _sampling(fields: Fields, flags: EngineFlags, tokenizer: Tokenizer) -> SamplingParams:
     base = flags.sampling
-    dry_base = fields.real("dry_base", default=base.dry_base)
-    return SamplingParams(
-        temperature=fields.real("temperature", default=base.temperature, low=0.0),
-        dynatemp_range=fields.real("dynatemp_range", default=base.dynatemp_range),
-        dynatemp_exponent=fields.real("dynatemp_exponent", default=base.dynatemp_exponent),
+    numbers = SamplingParams(
         top_k=fields.clamped_integer("top_k", default=base.top_k, low=0),
         top_p=fields.real("top_p", default=base.top_p, low=0.0, high=1.0),
         min_p=fields.real("min_p", default=base.min_p, low=0.0, high=1.0),
-        typical_p=fields.real("typical_p", default=base.typical_p),
         top_n_sigma=fields.real("top_n_sigma", default=base.top_n_sigma),
         xtc_probability=fields.real("xtc_probability", default=base.xtc_probability, low=0.0, high=1.0),
         xtc_threshold=fields.real("xtc_threshold", default=base.xtc_threshold, low=0.0, high=1.0),
+        typical_p=fields.real("typical_p", default=base.typical_p),
+        temperature=fields.real("temperature", default=base.temperature, low=0.0),
+        dynatemp_range=fields.real("dynatemp_range", default=base.dynatemp_range),
+        dynatemp_exponent=fields.real("dynatemp_exponent", default=base.dynatemp_exponent),
         repeat_last_n=fields.integer("repeat_last_n", default=base.repeat_last_n, low=0),
         repeat_penalty=fields.real("repeat_penalty", default=base.repeat_penalty),
         frequency_penalty=fields.real("frequency_penalty", default=base.frequency_penalty),
         presence_penalty=fields.real("presence_penalty", default=base.presence_penalty),
         dry_multiplier=fields.real("dry_multiplier", default=base.dry_multiplier),
-        dry_base=as_f32(base.dry_base) if dry_base < 1 else dry_base,
+        dry_base=_dry_base(fields, base),
         dry_allowed_length=fields.integer("dry_allowed_length", default=base.dry_allowed_length, low=0),
         dry_penalty_last_n=fields.integer("dry_penalty_last_n", default=base.dry_penalty_last_n, low=0),
-        dry_sequence_breakers=_breakers(fields, base),
         mirostat=fields.clamped_integer("mirostat", default=base.mirostat, low=0, high=2),
         mirostat_tau=fields.real("mirostat_tau", default=base.mirostat_tau),
         mirostat_eta=fields.real("mirostat_eta", default=base.mirostat_eta),
         adaptive_target=fields.real("adaptive_target", default=base.adaptive_target, high=1.0),
         adaptive_decay=fields.checked_real("adaptive_decay", default=base.adaptive_decay, low=0.0, high=0.99),
-        seed=fields.integer("seed", default=base.seed) & RANDOM,
+        seed=fields.seed(default=base.seed),
         n_probs=fields.integer("n_probs", "logprobs", default=0),
-        post_sampling_probs=fields.boolean("post_sampling_probs", default=False),
         min_keep=fields.integer("min_keep", default=base.min_keep, low=0),
-        samplers=_samplers(fields.raw("samplers"), base.samplers),
-        logit_bias=_logit_bias(fields.raw("logit_bias"), tokenizer),
+        post_sampling_probs=fields.boolean("post_sampling_probs", default=False),
+        dry_sequence_breakers=_breakers(fields, base),
         ignore_eos=fields.boolean("ignore_eos", default=base.ignore_eos),
     )
+    return replace(numbers, logit_bias=_all_bias(fields, tokenizer, ignore_eos=numbers.ignore_eos))
+
+
+def _dry_base(fields: Fields, base: SamplingParams) -> float:
+    value = fields.real("dry_base", default=base.dry_base)
+    return as_f32(base.dry_base) if value < 1 else value
+
+
+def _all_bias(fields: Fields, tokenizer: Tokenizer, *, ignore_eos: bool) -> tuple[tuple[int, float], ...]:
+    """The request's own, then what ``ignore_eos`` adds."""
+    ends = sorted(tokenizer.eog) if ignore_eos else []
+    return (*_logit_bias(fields.raw("logit_bias"), tokenizer), *((token, -math.inf) for token in ends))
 
 
 def _breakers(fields: Fields, base: SamplingParams) -> tuple[str, ...]:
@@ -137,14 +147,21 @@ def _breakers(fields: Fields, base: SamplingParams) -> tuple[str, ...]:
     return breakers
 
 
-def _samplers(value: object, default: tuple[str, ...]) -> tuple[str, ...]:
+def _samplers(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
     """Names in any spelling, or a string of letters; unknown ones are dropped."""
+    value = fields.raw("samplers")
     if isinstance(value, str):
         return tuple(SAMPLER_LETTERS[letter] for letter in value if letter in SAMPLER_LETTERS)
     if isinstance(value, list):
-        words = (word.lower().replace("-", "").replace("_", "") for word in value if isinstance(word, str))
+        words = [_sampler_word(word) for word in value]
         return tuple(SAMPLER_NAMES[word] for word in words if word in SAMPLER_NAMES)
-    return default or DEFAULT_SAMPLERS
+    return flags.sampling.samplers or DEFAULT_SAMPLERS
+
+
+def _sampler_word(word: object) -> str:
+    if not isinstance(word, str):
+        raise wrong_type("samplers", "string", word)
+    return word.lower().replace("-", "").replace("_", "")
 
 
 def _stop(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
@@ -159,8 +176,7 @@ def _stop(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
         if item is None or item in ([], {}):
             continue
         if not isinstance(item, str):
-            why = f"type must be string, but is {type_name(item)}"
-            raise ApiError(f"Field 'stop': [json.exception.type_error.302] {why}")
+            raise wrong_type("stop", "string", item)
         words.append(item)
     return tuple(words) or flags.reverse_prompt
 

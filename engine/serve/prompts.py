@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..model.interface import TokenIds, Tokenizer
+from .body import type_name
 from .errors import ApiError
 
 __all__ = ["read_prompts"]
@@ -35,10 +36,21 @@ def _one(value: object, tokenizer: Tokenizer) -> TokenIds:
     if isinstance(value, str):
         return tokenizer.encode(value)
     if isinstance(value, dict) and _is_object(value):
-        return _one(value["prompt_string"], tokenizer)
+        return _of_object(value, tokenizer)
     if isinstance(value, list) and (_is_mixed(value) or not value):
         return _joined(value, tokenizer)
     raise ApiError(WRONG_SHAPE)
+
+
+def _of_object(value: Mapping[str, object], tokenizer: Tokenizer) -> TokenIds:
+    if "multimodal_data" in value:
+        raise ApiError("Multimodal data provided, but model does not support multimodal requests.")
+    text = value["prompt_string"]
+    if isinstance(text, list):
+        return _one(text, tokenizer)
+    if not isinstance(text, str):
+        raise ApiError(f"[json.exception.type_error.302] type must be string, but is {type_name(text)}")
+    return tokenizer.encode(text)
 
 
 def _is_object(value: object) -> bool:

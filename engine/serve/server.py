@@ -151,9 +151,10 @@ def _load(
         model = load(flags)
         core = build_core(flags, model, microseconds())
         host = EngineHost(core, profile(flags.pace), EventRing(65536))
-    except StartError as error:
-        log.line("E", f"srv    load_model: failed to load model, '{name}': {error}")
-        failed.append(str(error))
+    except Exception as error:  # whatever it is, a server that never gets ready helps nobody
+        why = str(error) if isinstance(error, StartError) else f"{type(error).__name__}: {error}"
+        log.line("E", f"srv    load_model: failed to load model, '{name}': {why}")
+        failed.append(why)
         server.should_exit = True
         return
     _print_plan(log, core.plan)

@@ -56,9 +56,9 @@ class ServerState:
 
     @property
     def model_name(self) -> str:
-        """The name answers carry: the first alias in the alphabet, else the file's name."""
+        """The name answers carry: the first alias in the alphabet, else the file as it was given."""
         aliases = self.aliases
-        return aliases[0] if aliases else (Path(self.model.path).name or self.model.name)
+        return aliases[0] if aliases else (self.flags.model or Path(self.model.path).name or self.model.name)
 
     @property
     def aliases(self) -> list[str]:

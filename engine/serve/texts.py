@@ -10,7 +10,7 @@ from starlette.responses import Response
 from ..model.interface import Tokenizer
 from .body import type_name
 from .chat import read_chat
-from .completions import read_object
+from .completions import read_members
 from .errors import ApiError
 from .replies import json_reply
 from .state import ServerState
@@ -26,7 +26,7 @@ def _state(request: Request) -> ServerState:
 async def tokenize(request: Request) -> Response:
     """POST /tokenize."""
     tokenizer = _state(request).model.tokenizer
-    body = await read_object(request)
+    body = await read_members(request)
     flags = {
         "add_special": _flag(body.get("add_special"), default=False),
         "parse_special": _flag(body.get("parse_special"), default=True),
@@ -71,7 +71,7 @@ def _piece(token: int, tokenizer: Tokenizer) -> object:
 async def detokenize(request: Request) -> Response:
     """POST /detokenize."""
     tokenizer = _state(request).model.tokenizer
-    body = await read_object(request)
+    body = await read_members(request)
     tokens = body.get("tokens", [])
     if not isinstance(tokens, list):
         raise ApiError(f"[json.exception.type_error.302] type must be array, but is {type_name(tokens)}")
@@ -86,14 +86,14 @@ async def detokenize(request: Request) -> Response:
 async def apply_template(request: Request) -> Response:
     """POST /apply-template."""
     state = _state(request)
-    body = await read_object(request)
+    body = await read_members(request)
     prompt = await asyncio.to_thread(read_chat, body, state.model.tokenizer, state.chat_template)
     return json_reply({"prompt": prompt.text})
 
 
 async def control(request: Request) -> Response:
     """POST /v1/chat/completions/control: there are no reasoning models here."""
-    body = await read_object(request)
+    body = await read_members(request)
     if not isinstance(body.get("id"), str):
         raise ApiError("missing completion id")
     if body.get("action") != "reasoning_end":

@@ -139,7 +139,7 @@ class Endings:
         assert job is not None
         text = f"stop processing: n_tokens = {slot.n_tokens}, truncated = {int(slot.truncated)}"
         state.log.slot("I", "release", slot, text)
-        slot.t_last_used = state.now
+        slot.t_last_used = state.stamp_release()
         slot.phase = Phase.IDLE
         if job.parent is not None:
             state.clear(slot)

@@ -35,6 +35,7 @@ class CoreState:
         self.queue = TaskQueue()
         self.metrics = Metrics()
         self.graphs_reused = 0
+        self._last_release = -1
         self.store: PromptStore | None = None
         if options.cache_ram != 0:
             self.store = PromptStore(options.cache_ram, plan.n_ctx, self.cache, self.log)
@@ -56,6 +57,11 @@ class CoreState:
     def emit(self, result: Result) -> None:
         """Record what a task says."""
         self.results.append(result)
+
+    def stamp_release(self) -> int:
+        """The time of a release; two in one step differ, so that the earlier one is the longer unused."""
+        self._last_release = max(self.now, self._last_release + 1)
+        return self._last_release
 
     def any_busy(self) -> bool:
         """Whether a task holds a slot."""

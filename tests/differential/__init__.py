@@ -1,0 +1,1 @@
+"""What llama-server answers and what `slotview serve` answers, compared field by field."""

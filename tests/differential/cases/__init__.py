@@ -1,0 +1,18 @@
+"""The scenarios, by subject."""
+
+from . import actions, bodies, chat, choice, edges, limits, pool, queue, random_bodies, reuse, routes, streams
+
+__all__ = [
+    "actions",
+    "bodies",
+    "chat",
+    "choice",
+    "edges",
+    "limits",
+    "pool",
+    "queue",
+    "random_bodies",
+    "reuse",
+    "routes",
+    "streams",
+]

@@ -1,0 +1,110 @@
+"""Save, restore and erase."""
+
+from __future__ import annotations
+
+from ..client import Client
+from ..scenario import scenario
+from .prompts import tokens
+
+NAMES = (
+    "x.bin", "", ".", "..", "a/b", "a\\b", "a:b", "a*", "a?", 'a"', "<a", "a>", "a|b", " a", "a ", "a.", "a..b", ".a",
+    "ü.bin", "\u202e", "\ufffd", "\ufeffa", "a\x01", "a\x7f", "a\u0085", "n" * 255, "n" * 256, "\uff0e\uff0e", "\u2215", "日本",
+    "a\nb", "~", "con", "%2e",
+)  # fmt: skip
+
+
+def save_and_restore(c: Client) -> None:
+    c.complete(tokens(23), 4, id_slot=0, ignore_eos=True)
+    c.ask("/slots/0?action=save", {"filename": "x.bin"})
+    c.slots()
+    c.ask("/slots/1?action=restore", {"filename": "x.bin"})
+    c.slots()
+    c.complete(tokens(8), 3, id_slot=1)
+    c.ask("/slots/0?action=erase", {})
+    c.slots()
+    c.ask("/slots/0?action=save", {"filename": "empty.bin"})
+    c.ask("/slots/1?action=restore", {"filename": "empty.bin"})
+    c.slots()
+    c.ask("/slots/1?action=restore", {"filename": "missing.bin"})
+    c.slots()
+    c.metrics()
+
+
+for flags in (
+    "-c 768 -np 3",
+    "-c 768 -np 3 -kvu",
+    "-c 768 -np 3 -ctk q8_0 -ctv q8_0",
+    "-c 768 -np 3 -ctk f16 -ctv q4_0",
+):
+    scenario(f"save, restore, erase with {flags}", flags, fresh=True)(save_and_restore)
+
+
+@scenario("ids and names of actions (C35)", "-c 512 -np 2", fresh=True)
+def wrong(c: Client) -> None:
+    c.complete(tokens(8), 2, id_slot=1)
+    for slot in ("9", "-1", "abc", "1x", "+1", "%201", "99999999999", "1.5", "0x1", ""):
+        c.ask(f"/slots/{slot}?action=erase", {}, step=f"erase {slot!r}")
+        c.slots()
+    for query in ("", "?action=", "?action=Erase", "?action=nothing", "?Action=erase", "?action=erase&action=save"):
+        c.ask(f"/slots/0{query}", {}, step=f"query {query!r}")
+    for action in ("save", "restore"):
+        for body in ({}, {"filename": 5}, {"filename": None}, [], 5, "text", b"{", b""):
+            c.ask(f"/slots/0?action={action}", body, method="POST", step=f"{action} {body!r}")
+    c.ask("/slots/0?action=erase", b"not JSON", method="POST")
+    c.ask("/slots/0?action=erase", method="POST")
+    c.slots()
+
+
+@scenario("names of files", "-c 512 -np 2")
+def names(c: Client) -> None:
+    c.complete(tokens(3), 1, id_slot=0)
+    for name in NAMES:
+        c.ask("/slots/0?action=save", {"filename": name}, step=f"save {name!r}")
+
+
+@scenario("files that are no save files", "-c 512 -np 2 -ctk f16 -ctv f16", listed="cut-save-file")
+def cut(c: Client) -> None:
+    c.complete(tokens(30), 2, id_slot=0)
+    c.ask("/slots/0?action=save", {"filename": "x.bin"})
+    whole = (c.server.folder / "x.bin").read_bytes()
+    (c.server.folder / "cut.bin").write_bytes(whole[: len(whole) // 2])
+    try:
+        c.ask("/slots/1?action=restore", {"filename": "cut.bin"})
+    except OSError:
+        c.note("POST /slots/1?action=restore", "no answer")
+
+
+@scenario("heads of save files", "-c 512 -np 2 -ctk f16 -ctv f16", fresh=True)
+def heads(c: Client) -> None:
+    c.complete(tokens(30), 2, id_slot=0)
+    c.ask("/slots/0?action=save", {"filename": "x.bin"})
+    whole = (c.server.folder / "x.bin").read_bytes()
+    changed = {
+        "longer": whole + b"\0\0\0\0",
+        "magic": b"\0\0\0\0" + whole[4:],
+        "version": whole[:4] + b"\7" + whole[5:],
+        "short": whole[:3],
+        "nothing": b"",
+        "head": whole[:12],
+    }
+    for name, data in changed.items():
+        (c.server.folder / f"{name}.bin").write_bytes(data)
+        c.ask("/slots/1?action=restore", {"filename": f"{name}.bin"}, step=name)
+        c.slots()
+
+
+@scenario("actions are off without a path", "-c 512 -np 2 -t 1 --no-warmup", bare=True)
+def off(c: Client) -> None:
+    for action in ("save", "restore", "erase", "x"):
+        c.ask(f"/slots/0?action={action}", {})
+    c.ask("/slots/abc", {})
+    c.ask("/metrics")
+    c.ask("/props", {})
+
+
+@scenario("restoring does not purge idle slots", "-c 512 -np 3 -kvu -cram 0", fresh=True)
+def no_room(c: Client) -> None:
+    c.complete(tokens(300, 1), 1, id_slot=0)
+    c.ask("/slots/0?action=save", {"filename": "x.bin"})
+    c.ask("/slots/1?action=restore", {"filename": "x.bin"})
+    c.slots()

@@ -1,0 +1,170 @@
+"""Bodies that are wrong, fields of wrong types, prompts of every shape."""
+
+from __future__ import annotations
+
+from ..client import Client
+from ..scenario import scenario
+from .prompts import tokens
+
+BROKEN = (
+    b"", b"{", b"{no}", b"[]", b"5", b'"text"', b"null", b"true", b'{"prompt":"a"} x', b'{"prompt":NaN}', b'{"prompt":"\\ud800"}',
+    b'{"prompt":"\xff"}', b'\xef\xbb\xbf{"prompt":"a","n_predict":1,"temperature":0}', b'{"prompt":1e999}', b'{"prompt":"a",}',
+    b'{"prompt":"b","prompt":"a","n_predict":1,"temperature":0}', b"\x00", b'{"a":' * 200 + b"1" + b"}" * 200, b"'a'",
+    b'{"prompt":"a" /* x */}', b'{"prompt":"a\n"}', b'{"prompt":01}', b'{"prompt":"\\x"}', b"  ", b'{"prompt":"a\t"}',
+    b'{"prompt":+1}', b'{"prompt":.5}', b'{"prompt":1.}', b'{"prompt":-}', b'{"prompt":Infinity}',
+)  # fmt: skip
+
+
+@scenario("bodies that are not JSON objects")
+def broken(c: Client) -> None:
+    for body in BROKEN:
+        for path in (
+            "/completion",
+            "/v1/completions",
+            "/v1/chat/completions",
+            "/tokenize",
+            "/detokenize",
+            "/apply-template",
+        ):
+            c.ask(path, body, method="POST", step=f"{path} {body[:40]!r}")
+    c.ask("/completion", method="POST")
+
+
+@scenario("shapes of prompts")
+def prompts(c: Client) -> None:
+    shapes: tuple[object, ...] = (
+        "a", ["a"], ["a", "b"], [300, 301], ["a", 300], [300, "a"], ["a", "b", 300], [[300], [301]], [["a", 300], "b"],
+        [], [[]], [[], "a"], 5, None, True, {}, {"prompt_string": "a"}, [{"prompt_string": "a"}, "b"], {"prompt_string": ["a", 300]},
+        {"prompt_string": 5}, [1.5], ["a", 1.5], ["a", None], [None], [True], [[True]], {"x": 1}, [{"x": 1}], "", [""],
+        {"prompt_string": "a", "multimodal_data": []}, [[["a"]]], ["a", ["b"]], ["a", [300, 301]],
+    )  # fmt: skip
+    for shape in shapes:
+        c.ask("/completion", {"prompt": shape, "n_predict": 2, "temperature": 0}, step=f"{shape!r}")
+    c.ask("/completion", {"n_predict": 2})
+
+
+NUMBERS = (
+    "n_predict", "n_keep", "n_discard", "n_indent", "t_max_predict_ms", "n_cmpl", "n", "n_cache_reuse", "id_slot", "temperature",
+    "dynatemp_range", "top_k", "top_p", "min_p", "typical_p", "top_n_sigma", "xtc_probability", "xtc_threshold", "repeat_last_n",
+    "repeat_penalty", "frequency_penalty", "presence_penalty", "dry_multiplier", "dry_base", "dry_allowed_length",
+    "dry_penalty_last_n", "mirostat", "mirostat_tau", "mirostat_eta", "adaptive_target", "adaptive_decay", "seed", "n_probs",
+    "logprobs", "min_keep", "sse_ping_interval", "max_tokens", "dynatemp_exponent",
+)  # fmt: skip
+FLAGS = (
+    "stream", "cache_prompt", "return_tokens", "return_progress", "timings_per_token", "post_sampling_probs", "ignore_eos", "verbose",
+)  # fmt: skip
+VALUES: tuple[object, ...] = (
+    -1,
+    0,
+    1,
+    -0.5,
+    2.7,
+    -3,
+    True,
+    False,
+    None,
+    "1",
+    [],
+    {},
+    3000000000,
+    4294967296,
+    -3000000000,
+    1e30,
+)
+
+
+def _try(c: Client, name: str, value: object) -> None:
+    """One field; what it does to the text is left out."""
+    body = {"prompt": [300, 301], "n_predict": 1, "temperature": 0, name: value}
+    left_out = (
+        "content",
+        "tokens",
+        "completion_probabilities",
+        "tokens_cached",
+        "stop_type",
+        "truncated",
+        "tokens_predicted",
+        "predicted_n",
+    )
+    if name in ("n_predict", "max_tokens") and isinstance(value, int | float) and not -1 < value < 100:
+        body["ignore_eos"] = False
+        left_out += ("has_new_line",)
+    c.ask("/completion", body, leave_out=left_out, step=f"{name} {value!r}")
+
+
+def numbers(names: tuple[str, ...]) -> None:
+    """One scenario for a few fields."""
+
+    @scenario(f"values of {', '.join(names)}", "-c 512 -np 1 -n 2")
+    def run(c: Client) -> None:
+        for name in names:
+            for value in VALUES:
+                _try(c, name, value)
+
+
+for start in range(0, len(NUMBERS), 8):
+    numbers(NUMBERS[start : start + 8])
+numbers(FLAGS)
+
+
+@scenario("fields of other types")
+def others(c: Client) -> None:
+    base: dict[str, object] = {"prompt": [300, 301], "n_predict": 1, "temperature": 0}
+    fields: tuple[tuple[str, tuple[object, ...]], ...] = (
+        ("samplers", ("", "kpt", "edskypmxt", "zq", [], ["top_k", "TOP-P", "temp", "typ", "nucleus", "x", 5], 5, None, {}, ["min-p", "minp"], ["top_k", "top_k"])),
+        ("logit_bias", ([[5, 1]], [[5, False]], [[5, True]], [["place", -1]], {"5": 2}, {"place": False}, [[5000, 1], [-1, 1]], [5], [[5]], "x", 5, None, {"5": "x"}, [[5, 1], [5, 2]], [[5.5, 1]])),
+        ("response_fields", (["content"], ["generation_settings/seed", "x"], [], "content", 5, None, [5], ["content/x"], ["timings/cache_n"], {})),
+        ("stream_options", ({"include_usage": True}, {"include_usage": 5}, 5, None, [], {})),
+        ("dry_sequence_breakers", (["x"], [], "x", 5, None, [5], {})),
+        ("seed", (0, 5, -1, -5, 4294967295, 4294967296, 1.9)),
+        ("unknown", (1, "x", None)),
+        ("stop", ("x", ["x"], [], None, 5, [5], [None], [[]], [{}], [True], {}, "", [""], ["x", ""])),
+    )  # fmt: skip
+    for name, values in fields:
+        for value in values:
+            c.ask("/completion", {**base, name: value}, leave_out=("content", "tokens"), step=f"{name} {value!r}")
+
+
+@scenario("samplers that change what is likely")
+def chain(c: Client) -> None:
+    for fields in (
+        {"repeat_penalty": 1.8}, {"presence_penalty": 2.0, "repeat_last_n": 8}, {"frequency_penalty": 2.0},
+        {"dry_multiplier": 4.0, "dry_allowed_length": 1}, {"logit_bias": [["place", -100]]}, {"samplers": ["top_k"], "top_k": 1},
+        {"samplers": ["temperature"]}, {"samplers": ["penalties", "temperature"], "repeat_penalty": 1.5},
+        {"temperature": 0.8, "top_k": 1}, {"temperature": 2.0, "top_p": 0.0}, {"temperature": 1.0, "min_p": 1.0},
+        {"temperature": 1.0, "top_n_sigma": 0.0001}, {"temperature": -1.0}, {"repeat_penalty": 1.8, "repeat_last_n": 0},
+        {"dry_multiplier": 4.0, "dry_allowed_length": 1, "dry_penalty_last_n": 4, "dry_base": 3.0},
+        {"repeat_penalty": 1e-40}, {"repeat_penalty": -1.0}, {"repeat_penalty": 0.5},
+    ):  # fmt: skip
+        c.complete("A slot is a place where a slot is a place where a slot is a place", 24, ignore_eos=True, **fields)
+    c.complete(tokens(30), 16, repeat_penalty=1.3, repeat_last_n=4, ignore_eos=True)
+
+
+@scenario("post-sampling probabilities after each sampler")
+def after_samplers(c: Client) -> None:
+    for fields in (
+        {"samplers": []}, {"samplers": ["top_k"], "top_k": 5}, {"samplers": ["top_p"], "top_p": 0.5}, {"samplers": ["min_p"], "min_p": 0.2},
+        {"samplers": ["typ_p"], "typical_p": 0.5}, {"samplers": ["top_n_sigma"], "top_n_sigma": 1.0},
+        {"samplers": ["temperature"], "temperature": 0.5}, {"samplers": ["temperature"], "temperature": 1.0, "dynatemp_range": 0.5, "dynatemp_exponent": 2.0},
+        {"samplers": ["penalties"], "repeat_penalty": 1.5}, {"samplers": ["top_p"], "top_p": 0.5, "min_keep": 4},
+        {"samplers": ["min_p"], "min_p": 0.9, "min_keep": 3}, {"samplers": ["top_k", "top_p", "temperature"], "top_k": 8, "top_p": 0.8, "temperature": 1.5},
+        {"samplers": ["penalties"], "frequency_penalty": 0.5, "presence_penalty": 0.3},
+        {"samplers": ["dry"], "dry_multiplier": 1.0, "dry_allowed_length": 1},
+    ):  # fmt: skip
+        body = {
+            "prompt": "A slot is a place where a slot is a",
+            "n_predict": 1,
+            "n_probs": 8,
+            "post_sampling_probs": True,
+            "seed": 1,
+            "temperature": 1.0,
+        }
+        answer = c.fetch("/completion", body | fields)[2]
+        c.note(f"{fields}", _top(answer))
+
+
+def _top(text: str) -> object:
+    import json
+
+    first = json.loads(text)["completion_probabilities"][0]
+    return [[entry["id"], round(entry["prob"], 3)] for entry in first["top_probs"]]

@@ -1,0 +1,97 @@
+"""Steps of a prompt, counters while it runs, families, the log."""
+
+from __future__ import annotations
+
+import re
+
+from ..client import Client
+from ..scenario import scenario
+from .prompts import tokens
+
+LINE = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) (.*)$")
+NUMBERS = re.compile(r"\d+\.\d+|(?<=t_last = )\d+|(?<=graphs reused = )\s*\d+|task -?\d+|id_task = \d+|task id = \d+")
+WANTED = (
+    "slot ",
+    "srv          stop",
+    "srv    send_error",
+    "srv  try_clear_id",
+    "srv        decode",
+    "srv  process_sing",
+)
+
+
+def _log(text: str) -> list[str]:
+    """Lines about slots, without times and task ids."""
+    lines = [LINE.match(line) for line in text.splitlines()]
+    found = [f"{line[1]} {NUMBERS.sub('#', line[2])}" for line in lines if line]
+    return [re.sub(r" +#", " #", line) for line in found if line[2:].startswith(WANTED)]
+
+
+@scenario("the log of a few requests", "-c 512 -np 2", fresh=True)
+def log(c: Client) -> None:
+    c.complete(tokens(12, 1), 3)
+    c.complete(tokens(12, 1), 3)
+    c.complete(tokens(300), 3)
+    c.complete("", 3)
+    c.complete([9999], 3)
+    c.complete(tokens(5), 3, repeat_penalty=0)
+    c.complete(tokens(10), -1, ignore_eos=True, id_slot=9)
+    c.note("log", _log(c.server.log))
+
+
+@scenario("the traced log of a few requests", "-c 512 -np 2 -kvu -lv 4", fresh=True)
+def traced(c: Client) -> None:
+    for seed in (1, 2, 1):
+        c.complete(tokens(20 + seed, seed), 3)
+    c.complete(tokens(15, 1) + tokens(5, 7), 2, n_cache_reuse=2)
+    c.note("log", [line for line in _log(c.server.log) if "sampler" not in line])
+
+
+@scenario("the log of a full pool", "-c 256 -np 3 -kvu -cram 0", fresh=True)
+def pool_log(c: Client) -> None:
+    c.complete(tokens(110, 0), 10, id_slot=0, ignore_eos=True)
+    c.ask(
+        "/completion",
+        {"prompt": [tokens(60, 1), tokens(60, 2)], "n_predict": 200, "temperature": 0, "ignore_eos": True},
+    )
+    c.until_idle()
+    c.note("log", _log(c.server.log))
+
+
+@scenario("the log of shifts", "-c 256 -np 1 --context-shift", fresh=True)
+def shift_log(c: Client) -> None:
+    c.complete(tokens(200), 200, ignore_eos=True, leave_out=("content", "tokens"))
+    c.note("log", _log(c.server.log))
+
+
+@scenario("children sample like their parent", "-c 1024 -np 4", fresh=True)
+def children(c: Client) -> None:
+    c.complete(tokens(40), 6, n_cmpl=4)
+    c.slots()
+    c.complete(tokens(40), 6, n_cmpl=2, seed=7)
+    c.complete(tokens(40), 6, n_cmpl=2, seed=7, n_probs=2)
+    c.ask("/v1/completions", {"prompt": tokens(41), "n": 3, "max_tokens": 4, "temperature": 0, "seed": 9})
+    c.slots()
+    c.metrics()
+
+
+@scenario("children of an empty prompt", "-c 1024 -np 4", fresh=True)
+def no_prompt_children(c: Client) -> None:
+    c.complete("", 3, n_cmpl=2)
+    c.slots()
+
+
+@scenario("a long prompt in pieces of 128", "-c 4096 -np 2 -b 128 -ub 32", fresh=True)
+def pieces(c: Client) -> None:
+    c.complete(tokens(900), 3)
+    c.slots()
+    c.complete(tokens(900) + tokens(200, 4), 3)
+    c.metrics()
+
+
+@scenario("quantized KV", "-c 512 -np 2 -ctk q8_0 -ctv q8_0", fresh=True)
+def quantized(c: Client) -> None:
+    for seed in range(4):
+        c.complete(tokens(30, seed), 4, leave_out=("content", "tokens"))
+    c.slots()
+    c.metrics()

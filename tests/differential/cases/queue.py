@@ -1,0 +1,200 @@
+"""Waiting: order, pins, families, actions on busy slots, cancelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..client import Client, Running
+from ..scenario import scenario
+from .prompts import tokens
+
+LONG = 1200
+ROOMY = "-c 8192 -np 2 -cram 0"
+
+
+def _order(c: Client, runs: Mapping[str, Running]) -> None:
+    """Record answers, and the order in which they came."""
+    for name, run in runs.items():
+        run.end(name)
+    c.note("order", sorted(runs, key=lambda name: runs[name].ended))
+
+
+def _queue(c: Client, waiting: int, *args: object, **fields: object) -> Running:
+    """Start a request that must wait, and see it wait."""
+    run = c.start(*args, **fields)  # type: ignore[arg-type]
+    c.until_deferred(waiting)
+    return run
+
+
+@scenario("seven requests on two slots", ROOMY, fresh=True)
+def seven(c: Client) -> None:
+    both = c.start([tokens(20, 0), tokens(20, 1)], LONG, ignore_eos=True)
+    c.until_busy(2)
+    runs = {name: _queue(c, n, tokens(20, n + 9), 40, ignore_eos=True) for n, name in enumerate("cdefg", 1)}
+    both.end("a, b")
+    _order(c, runs)
+    c.slots()
+    c.metrics()
+
+
+@scenario("a pin to a busy slot at the head of the queue holds up the rest (C22)", ROOMY, fresh=True)
+def head_of_line(c: Client) -> None:
+    long = c.start(tokens(20, 0), LONG, id_slot=0, ignore_eos=True)
+    c.until_busy(1)
+    short = c.start(tokens(20, 1), 500, id_slot=1, ignore_eos=True)
+    c.until_busy(2)
+    pinned = _queue(c, 1, tokens(20, 2), 300, id_slot=0, ignore_eos=True)
+    free = _queue(c, 2, tokens(20, 3), 10, ignore_eos=True)
+    short.end("short")
+    c.note("slot 1 stays idle", [slot["is_processing"] for slot in c.look()])
+    c.note("still waiting", c.gauge("requests_deferred"))
+    _order(c, {"long": long, "pinned": pinned, "free": free})
+    c.slots()
+
+
+@scenario("a waiting request of the freed slot goes first (C23)", ROOMY, fresh=True)
+def overtaking(c: Client) -> None:
+    long = c.start(tokens(20, 0), LONG, id_slot=0, ignore_eos=True)
+    c.until_busy(1)
+    short = c.start(tokens(20, 1), 600, id_slot=1, ignore_eos=True)
+    c.until_busy(2)
+    first = _queue(c, 1, tokens(20, 2), 10, ignore_eos=True)
+    pinned = _queue(c, 2, tokens(20, 3), 60, id_slot=1, ignore_eos=True)
+    short.end("short")
+    _order(c, {"first": first, "pinned": pinned})
+    long.end("long")
+    c.slots()
+
+
+@scenario("a newcomer takes an idle slot before those who wait", ROOMY, fresh=True)
+def newcomer(c: Client) -> None:
+    long = c.start(tokens(20, 0), LONG, id_slot=0, ignore_eos=True)
+    c.until_busy(1)
+    pinned = _queue(c, 1, tokens(20, 2), 10, id_slot=0, ignore_eos=True)
+    c.complete(tokens(20, 3), 5, ignore_eos=True)
+    c.note("waits", c.gauge("requests_deferred"))
+    long.end("long")
+    pinned.end("pinned")
+    c.slots()
+
+
+@scenario("all slots busy (C68)", ROOMY)
+def all_busy(c: Client) -> None:
+    c.ask("/slots?fail_on_no_slot=1", step="idle")
+    c.until_idle()
+    run = c.open([tokens(20, 0), tokens(20, 1)], LONG, ignore_eos=True)
+    c.until_generating(0, 1)
+    for query in ("fail_on_no_slot=1", "fail_on_no_slot=0", "fail_on_no_slot=false"):
+        c.ask(f"/slots?{query}")
+    for query in ("fail_on_no_slot=", "fail_on_no_slot"):
+        c.note(query, c.fetch(f"/slots?{query}")[0])
+    c.ask("/health")
+    run.drop()
+    c.until_idle()
+
+
+@scenario("erase waits for a busy slot (C29)", ROOMY, fresh=True)
+def busy_erase(c: Client) -> None:
+    run = c.start(tokens(20, 0), 500, id_slot=0, ignore_eos=True)
+    c.until_busy(1)
+    erase = Running(c, "/slots/0?action=erase", {})
+    c.until_deferred(1)
+    c.note("processing", c.gauge("requests_processing"))
+    run.end("run")
+    erase.end("erase")
+    c.slots()
+
+
+@scenario("outputs of one request need slots at once (C26)", "-c 4096 -np 4 -cram 0", fresh=True)
+def families(c: Client) -> None:
+    for slot in (0, 3, 2, 1):
+        c.complete(tokens(12, slot), 4, n_cmpl=3, id_slot=slot, ignore_eos=True)
+        c.slots()
+    c.complete(tokens(12), 4, n_cmpl=6)
+    c.complete(tokens(12), 4, n=0)
+    c.complete([tokens(5, 1), tokens(6, 2)], 3, n=2)
+    c.metrics()
+
+
+@scenario("a family waits, a plain request does not", "-c 8192 -np 4 -cram 0", fresh=True)
+def waiting_family(c: Client) -> None:
+    busy = c.start([tokens(20, n) for n in range(3)], LONG, ignore_eos=True)
+    c.until_busy(3)
+    family = _queue(c, 1, tokens(20, 7), 5, n_cmpl=3, ignore_eos=True)
+    c.complete(tokens(20, 8), 3, ignore_eos=True)
+    busy.end("busy")
+    family.end("family")
+    c.slots()
+
+
+@scenario("children cannot shift", "-c 512 -np 2 --context-shift", fresh=True)
+def family_shift(c: Client) -> None:
+    c.complete(tokens(200), 100, n_cmpl=2, ignore_eos=True)
+    c.until_idle()
+    c.slots()
+
+
+@scenario("a family whose prompt is too long or has bad tokens", "-c 512 -np 2", fresh=True)
+def family_errors(c: Client) -> None:
+    c.complete(tokens(300), 4, n_cmpl=2)
+    c.until_idle()
+    c.slots()
+    c.complete([5000], 4, n_cmpl=2)
+    c.complete(tokens(10), 4, n_cmpl=2, repeat_penalty=0)
+    c.until_idle()
+    c.slots()
+
+
+@scenario(
+    "pinning to a busy slot never touches the running request", "-c 8192 -np 2", fresh=True, listed="pin-to-busy-slot"
+)
+def pin_to_busy(c: Client) -> None:
+    stream = c.open(tokens(20, 0), 800, id_slot=0, ignore_eos=True)
+    c.until_generating(0)
+    second = c.start(tokens(40, 1), 5, id_slot=0, ignore_eos=True)
+    c.until_deferred(1)
+    events = stream.rest()
+    text = "".join(str(event["content"]) for event in events[:-1] if isinstance(event, dict))
+    c.note("text", text)
+    last = events[-1]
+    c.note("cached at the end", last["tokens_cached"] if isinstance(last, dict) and "tokens_cached" in last else last)
+    second.end("second")
+    c.slots()
+
+
+@scenario("-nocb: a prompt waits until nobody generates", "-c 8192 -np 2 -nocb -cram 0", fresh=True)
+def not_continuous(c: Client) -> None:
+    first = c.start(tokens(20, 0), LONG, id_slot=0, ignore_eos=True)
+    c.until_generating(0)
+    second = c.start(tokens(300, 1), 5, id_slot=1, ignore_eos=True)
+    c.until_busy(2)
+    waiting = c.look()[1]
+    if not first.is_over:
+        c.note("waiting", {key: waiting[key] for key in ("n_prompt_tokens_processed", "next_token")})
+    _order(c, {"first": first, "second": second})
+    c.slots()
+
+
+@scenario("a stream that is dropped frees its slot", ROOMY, fresh=True)
+def dropped(c: Client) -> None:
+    stream = c.open(tokens(20, 0), 4000, id_slot=1, ignore_eos=True)
+    c.note("first", stream.take(1))
+    c.until_generating(1)
+    stream.drop()
+    c.until_idle()
+    slot = c.look()[1]
+    c.note("afterwards", {key: value for key, value in slot.items() if key != "n_prompt_tokens"})
+    c.note("kept", bool(slot["n_prompt_tokens"]))
+
+
+@scenario("a waiting stream that is dropped leaves the queue", "-c 8192 -np 1 -cram 0", fresh=True)
+def dropped_waiting(c: Client) -> None:
+    busy = c.start(tokens(20, 0), 3000, ignore_eos=True)
+    c.until_busy(1)
+    stream = c.open(tokens(20, 1), 30, ignore_eos=True)
+    c.until_deferred(1)
+    stream.drop()
+    busy.end("busy", leave_out=("content", "tokens"))
+    c.until_idle()
+    c.complete(tokens(20, 3), 2)
+    c.slots()

@@ -1,0 +1,123 @@
+"""The prompt store in RAM, chunk reuse, and what is kept."""
+
+from __future__ import annotations
+
+from ..client import Client
+from ..scenario import scenario
+from .prompts import tokens
+
+
+def chunks(c: Client) -> None:
+    held = tokens(60, 1)
+    other = tokens(100, 2)
+    c.complete(held, 1)
+    c.complete(held[:10] + held[20:40] + other[:5] + held[45:60] + other[5:6], 1, n_cache_reuse=8)
+    c.slots()
+    c.complete(held, 1, id_slot=0, cache_prompt=False)
+    c.complete(held[20:50], 3, id_slot=0, n_cache_reuse=8)
+    c.complete(held[:5] + held[30:60] + other[:3], 3, id_slot=0, n_cache_reuse=4)
+    c.complete(held[:5] + held[40:60], 3, id_slot=0, n_cache_reuse=0)
+    c.slots()
+    c.metrics()
+
+
+scenario("chunk reuse", "-c 1024 -np 2 -cram 0", fresh=True)(chunks)
+scenario("chunk reuse as a default", "-c 1024 -np 2 -cram 0 --cache-reuse 8", fresh=True)(chunks)
+scenario("chunk reuse in one pool", "-c 1024 -np 2 -kvu", fresh=True)(chunks)
+
+
+@scenario("a quarter of an entry is enough", "-c 1024 -np 2 -kvu", fresh=True)
+def quarter(c: Client) -> None:
+    c.complete(tokens(40, 1), 1)
+    c.complete(tokens(6, 2), 1)
+    c.complete(tokens(9, 1) + tokens(31, 3), 1)
+    c.complete(tokens(6, 2), 1)
+    c.complete(tokens(10, 1) + tokens(30, 4), 1)
+    c.slots()
+    c.metrics()
+
+
+@scenario("the store holds no more than the pool where it has no limit", "-c 512 -np 2 -kvu -cram -1", fresh=True)
+def many_entries(c: Client) -> None:
+    for seed in range(4):
+        c.complete(tokens(180, seed), 1)
+        c.slots()
+    for seed in range(4):
+        c.complete([*tokens(180, seed), 500], 1)
+    c.metrics()
+
+
+@scenario("a small store drops the oldest", "-c 2048 -np 2 -kvu -cram 1", fresh=True)
+def small_store(c: Client) -> None:
+    for seed in range(4):
+        c.complete(tokens(250, seed), 1)
+    for seed in range(4):
+        c.complete([*tokens(250, seed), 500], 1)
+    c.slots()
+    c.metrics()
+
+
+@scenario("too large for the store: emptied all the same", "-c 4096 -np 2 -kvu -cram 1", fresh=True)
+def too_large(c: Client) -> None:
+    c.complete(tokens(1300, 1), 1)
+    c.complete(tokens(5, 2), 1)
+    c.slots()
+    c.complete(tokens(1300, 1), 1)
+    c.metrics()
+
+
+@scenario("without a store idle slots keep their tokens", "-c 512 -np 3 -kvu -cram 0", fresh=True)
+def no_store(c: Client) -> None:
+    c.complete(tokens(150, 0), 4, id_slot=0, ignore_eos=True)
+    c.complete(tokens(120, 1), 4, id_slot=1, ignore_eos=True)
+    c.slots()
+    c.complete(tokens(250, 2), 4, id_slot=2, ignore_eos=True)
+    c.slots()
+    c.metrics()
+
+
+@scenario("with the store they are moved (C16)", "-c 512 -np 3 -kvu", fresh=True)
+def with_store(c: Client) -> None:
+    no_store(c)
+
+
+@scenario("--no-cache-idle-slots in one pool", "-c 512 -np 3 -kvu --no-cache-idle-slots", fresh=True)
+def not_idle(c: Client) -> None:
+    no_store(c)
+    c.complete(tokens(151, 0), 2)
+    c.slots()
+
+
+@scenario("--no-cache-prompt", "-c 512 -np 1 --no-cache-prompt", fresh=True)
+def no_cache(c: Client) -> None:
+    c.complete(tokens(30), 2)
+    c.complete(tokens(30), 2)
+    c.complete(tokens(30), 2, cache_prompt=True)
+    c.slots()
+
+
+@scenario("a conversation that grows", "-c 2048 -np 2")
+def growing(c: Client) -> None:
+    held = tokens(12, 7)
+    for turn in range(5):
+        answer = c.complete(held, 6, ignore_eos=True)
+        said = answer["tokens"]
+        assert isinstance(said, list)
+        held = [*held, *said, *tokens(5, 100 + turn)]
+        c.slots()
+    c.metrics()
+
+
+@scenario("a restore that finds no room leaves the entry", "-c 512 -np 2 -kvu", fresh=True)
+def no_room(c: Client) -> None:
+    c.complete(tokens(300, 1), 1, id_slot=0)
+    c.complete(tokens(20, 2), 1, id_slot=1)
+    c.slots()
+    busy = c.open(tokens(200, 3), 200, id_slot=1, ignore_eos=True)
+    busy.take(70)
+    c.complete([*tokens(300, 1), 500], 2)
+    end = busy.rest()
+    c.note("the other's end", end[-1])
+    c.slots()
+    c.complete([*tokens(300, 1), 500], 2)
+    c.metrics()

@@ -1,0 +1,102 @@
+"""Routes, methods, headers, keys, prefixes."""
+
+from __future__ import annotations
+
+from ..client import Client
+from ..scenario import scenario
+
+KEYED = "-c 512 -np 1 --api-key k1,k2 --no-slots"
+
+
+@scenario("routes that exist and routes that do not", "-c 512 -np 2 --no-ui")
+def routes(c: Client) -> None:
+    for path in (
+        "/health", "/v1/health", "/slots", "/props", "/models", "/v1/models", "/nothing", "/slots/", "/HEALTH",
+        "/completion", "/v1/completions", "/slots/0", "/tokenize", "//health", "/v1/slots", "/health?x=1",
+    ):  # fmt: skip
+        c.ask(path)
+        c.ask(path, method="HEAD", step=f"HEAD {path}")
+        c.ask(path, b"{}", method="PUT", step=f"PUT {path}")
+        c.ask(path, method="DELETE", step=f"DELETE {path}")
+        c.ask(path, method="OPTIONS", step=f"OPTIONS {path}")
+    for path in ("/health", "/slots", "/metrics", "/nothing"):
+        c.ask(path, {}, step=f"POST {path}")
+
+
+@scenario("origins")
+def origins(c: Client) -> None:
+    for path in ("/health", "/nothing"):
+        for method in ("GET", "OPTIONS"):
+            c.ask(path, method=method, headers={"Origin": "http://a.example"}, step=f"{method} {path}")
+
+
+@scenario("keys (C92)", KEYED)
+def keys(c: Client) -> None:
+    ways: tuple[dict[str, str], ...] = (
+        {}, {"Authorization": "Bearer k1"}, {"Authorization": "k2"}, {"X-Api-Key": "k1"}, {"X-Api-Key": "Bearer k2"},
+        {"Authorization": "bearer k1"}, {"Authorization": "Bearer  k1"}, {"Authorization": "Bearer k3"},
+        {"Authorization": "Bearer k3", "X-Api-Key": "k1"}, {"Authorization": "", "X-Api-Key": "k1"},
+        {"Authorization": "Bearer ", "X-Api-Key": "k1"}, {"Authorization": "Bearer k1 "}, {"Authorization": "K1"},
+    )  # fmt: skip
+    for way in ways:
+        for path in ("/health", "/v1/health", "/slots", "/props", "/v1/models", "/models", "/metrics", "/nothing"):
+            c.note(f"{path} {way}", c.fetch(path, headers=way)[0])
+    c.ask("/slots")
+    c.ask("/slots", headers={"X-Api-Key": "k1"})
+    c.ask("/slots", method="OPTIONS")
+    c.ask("/completion", {"prompt": "A", "n_predict": 1, "temperature": 0})
+
+
+@scenario("a prefix before every route (C95)", "-c 512 -np 1 --api-prefix /llm")
+def prefix(c: Client) -> None:
+    for path in ("/slots", "/llm/slots", "/health", "/llm/health", "/llm/metrics", "/llm", "/llm/", "/llm/nothing"):
+        status, heads, _ = c.fetch(path)
+        c.note(path, {"status": status, "headers": heads})
+    c.ask("/llm/completion", {"prompt": "A", "n_predict": 1, "temperature": 0})
+
+
+@scenario("switched off", "-c 512 -np 1 -t 1 --no-warmup --no-slots", bare=True)
+def switched_off(c: Client) -> None:
+    for path in ("/slots", "/slots?fail_on_no_slot=1", "/metrics", "/props"):
+        c.ask(path)
+    c.ask("/props", {})
+    c.ask("/completion", {"prompt": "A", "n_predict": 1, "temperature": 0})
+
+
+@scenario("POST /props", "-c 512 -np 1 --props")
+def props(c: Client) -> None:
+    c.ask("/props", {})
+    c.ask("/props", b"not JSON", method="POST")
+    c.ask("/props")
+
+
+@scenario("debug mode of /slots", env="LLAMA_SERVER_SLOTS_DEBUG=1", fresh=True)
+def debug(c: Client) -> None:
+    c.slots()
+    c.complete("A slot is", 4, stop=["q"], logit_bias=[[5, -1.5]])
+    c.slots()
+    c.complete([2, 1, 300], 3)
+    c.slots()
+
+
+@scenario("second look at the gauges (C83)", fresh=True)
+def gauges(c: Client) -> None:
+    c.metrics()
+    c.complete("A slot is", 4)
+    c.metrics()
+    c.metrics()
+
+
+@scenario("the hundredth answer closes the connection")
+def hundredth(c: Client) -> None:
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", c.server.port, timeout=30)
+    found = []
+    for _ in range(100):
+        connection.request("GET", "/health")
+        answer = connection.getresponse()
+        answer.read()
+        found.append(f"{answer.headers['Connection']} {answer.headers['Keep-Alive']}")
+    connection.close()
+    c.note("headers", found)

@@ -1,0 +1,58 @@
+"""A real server and ours with the same flags, kept while scenarios ask for the same ones."""
+
+from __future__ import annotations
+
+from .client import Client
+from .compare import Comparison, compare
+from .scenario import Scenario
+from .servers import Server, start
+
+__all__ = ["Pairs"]
+
+
+class Pairs:
+    """Starts both servers when other flags are asked for, or fresh ones."""
+
+    def __init__(self) -> None:
+        self._wanted: object = None
+        self._servers: list[Server] = []
+        self.scenarios = 0
+        self.fields = 0
+
+    def run(self, scenario: Scenario) -> Comparison:
+        """Let the scenario's client talk to both, one after the other."""
+        servers = self._start(scenario)
+        transcripts = []
+        try:
+            for server in servers:
+                client = Client(server)
+                try:
+                    scenario.steps(client)
+                finally:
+                    client.close()
+                transcripts.append(client.transcript)
+            result = compare(*transcripts)
+        except BaseException:
+            self.stop()
+            raise
+        if result.differences:
+            self.stop()
+        self.scenarios += 1
+        self.fields += result.agreed
+        return result
+
+    def _start(self, scenario: Scenario) -> list[Server]:
+        wanted = (scenario.flags, scenario.environment)
+        if scenario.fresh or wanted != self._wanted or any(one.process.poll() is not None for one in self._servers):
+            self.stop()
+            self._servers = [start(name, scenario.flags, scenario.environment) for name in ("real", "ours")]
+            for server in self._servers:
+                server.wait_ready()
+            self._wanted = wanted
+        return self._servers
+
+    def stop(self) -> None:
+        """End both servers."""
+        for server in self._servers:
+            server.stop()
+        self._servers, self._wanted = [], None

@@ -1,0 +1,38 @@
+"""Scripted scenarios on llama-server b11434 and on `slotview serve`: every compared field is equal, or listed."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import cases
+from .listed import listed_keys
+from .pairs import Pairs
+from .scenario import ALL, Scenario
+from .servers import REAL
+
+assert cases.__all__
+
+ORDERED = sorted(ALL, key=lambda scenario: (scenario.flags, scenario.environment, not scenario.fresh))
+MOST_LISTED = 10
+
+
+@pytest.mark.llama_server
+@pytest.mark.skipif(not REAL, reason="LLAMA_SERVER_BIN names no llama-server")
+@pytest.mark.parametrize("scenario", ORDERED, ids=lambda scenario: scenario.name)
+def test_both_answer_the_same(scenario: Scenario, pairs: Pairs) -> None:
+    result = pairs.run(scenario)
+    if scenario.listed:
+        assert result.differences, f"{scenario.listed} agree now: take them off the list"
+    else:
+        assert not result.differences, "\n".join(["", *result.differences[:40]])
+
+
+def test_every_listed_difference_is_shown_by_a_scenario() -> None:
+    keys = listed_keys()
+    assert len(keys) == len(set(keys)) <= MOST_LISTED
+    assert set(keys) == {key for scenario in ALL for key in scenario.listed}
+
+
+def test_scenarios_have_names_of_their_own() -> None:
+    names = [scenario.name for scenario in ALL]
+    assert len(set(names)) == len(names) >= 60
