@@ -7,7 +7,7 @@ import re
 
 __all__ = ["LARGE", "NotJsonError", "looks_like_html", "parse_json", "strip_texts"]
 
-LARGE = 64 * 1024
+LARGE = 512 * 1024
 """Bytes above which a body is parsed in pieces, since a parser holds the interpreter while it works."""
 
 _PIECE = 256 * 1024

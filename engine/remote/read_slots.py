@@ -31,11 +31,12 @@ def read_slots(answer: object) -> tuple[SlotView, ...] | None:
 
 def _ids(rows: list[dict[str, Any]]) -> list[int]:
     """One distinct id per row: its own where it is usable and not taken, else the smallest free number."""
+    taken: set[int | None] = {None}
     ids: list[int | None] = []
-    for row in rows:
-        own = as_count(row.get("id"))
-        ids.append(None if own in ids else own)
-    spare = (number for number in count() if number not in ids)
+    for own in (as_count(row.get("id")) for row in rows):
+        ids.append(None if own in taken else own)
+        taken.add(own)
+    spare = (number for number in count() if number not in taken)
     return [next(spare) if id_ is None else id_ for id_ in ids]
 
 
