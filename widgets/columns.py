@@ -15,6 +15,7 @@ RowT = TypeVar("RowT")
 
 NOTHING: Line = ((UNKNOWN, "faint"),)
 """A cell whose value is not known or does not apply."""
+_ROOM = 8  # cells that a column grows by before gaps do
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def lay_out(width: int, columns: Sequence[Column[RowT]]) -> Layout[RowT]:
     while len(kept) > 2 and _needed(kept, 1) > width:
         kept.remove(max(kept, key=lambda column: column.rank))
     wide = [replace(column, width=max(column.width, column.widest)) for column in kept]
-    gap = next((gap for gap in (4, 3) if _needed(wide, gap) <= width), 2 if _needed(kept, 2) <= width else 1)
+    gap = next((gap for gap in (4, 3) if _needed(wide, gap) <= width), 2 if _needed(kept, 2) + _ROOM <= width else 1)
     spare = max(0, width - _needed(kept, gap))
     return Layout(tuple(_grown(column, spare) for column in kept), gap)
 
