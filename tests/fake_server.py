@@ -223,10 +223,11 @@ class FakeServer:
             connection.sendall(reply.raw)
             return False
         close = last or reply.status >= 400 or bool(reply.parts)
-        connection.sendall(_head(reply, close=close))
+        head = _head(reply, close=close)
         if not reply.parts:
-            connection.sendall(reply.body)
+            connection.sendall(head + reply.body)  # in one piece, else the client waits 40 ms for the second
             return not close
+        connection.sendall(head)
         for part in reply.parts:
             connection.sendall(f"{len(part):x}\r\n".encode() + part + b"\r\n")
             if reply.gap and _wait_for_end(connection, self._stopped, reply.gap):
