@@ -6,7 +6,7 @@ from slotview.engine.observe.meaning import busy_meaning
 from slotview.engine.snapshot import Snapshot
 
 from .chart import Chart
-from .line import Line, flow, wrap
+from .line import Line, flow, join, wrap
 from .look import Look
 from .numbers import UNKNOWN
 from .panel import LinePanel
@@ -14,6 +14,7 @@ from .panel import LinePanel
 __all__ = ["BusyPanel"]
 
 _CHART_ROWS = 4
+_LOW = 5  # lines
 
 
 class BusyPanel(LinePanel):
@@ -30,6 +31,8 @@ class BusyPanel(LinePanel):
         snapshot = look.snapshot
         words = busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.count)
         lines = flow([_now(snapshot), _average(snapshot)], width)
+        if height is not None and height < _LOW and len(lines) > 1:
+            lines = [join([_now(snapshot), _average(snapshot)[:2]])]
         lines += [((line, "dim"),) for line in wrap(words, width)]
         rows = _CHART_ROWS if height is None else height - len(lines)
         if rows < 2:

@@ -7,7 +7,7 @@ from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot, WaitingRequest, WaitingView
 
 from .chart import Chart
-from .line import Line, flow, join, wrap
+from .line import Line, fit, flow, join, wrap
 from .look import Look
 from .numbers import count, duration
 from .panel import LinePanel
@@ -16,6 +16,7 @@ __all__ = ["WaitingPanel"]
 
 _CHART_ROWS = 4
 _MOST_NAMED = 8
+_LOW = 5  # lines
 
 
 class WaitingPanel(LinePanel):
@@ -30,8 +31,8 @@ class WaitingPanel(LinePanel):
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make numbers, names and chart."""
         snapshot = look.snapshot
-        head = _head(snapshot, width)
-        room = _MOST_NAMED if height is None else min(_MOST_NAMED, max(1, (height - len(head)) // 2))
+        head = _head(snapshot, width, is_low=height is not None and height < _LOW)
+        room = _MOST_NAMED if height is None else _room(height - len(head))
         names = _names(snapshot.waiting.requests or (), snapshot.time, room)
         rows = _CHART_ROWS if height is None else height - len(head) - len(names)
         if snapshot.waiting.count is None or rows < 2:
@@ -39,10 +40,18 @@ class WaitingPanel(LinePanel):
         return [*head, *names, *self._chart.draw(look.observation.history, snapshot.time, width, rows)]
 
 
-def _head(snapshot: Snapshot, width: int) -> list[Line]:
+def _room(rows: int) -> int:
+    """Lines for names: all where a chart would not fit, else half of them."""
+    return max(1, rows if rows < _LOW else min(_MOST_NAMED, rows // 2))
+
+
+def _head(snapshot: Snapshot, width: int, is_low: bool) -> list[Line]:
+    """Number and words; where there are few lines the words are cut, so that names have room."""
     number, words = _number(snapshot.waiting), _meaning(snapshot)
     lines = flow([number, ((words, "dim"),)], width)
-    return lines if len(lines) == 1 else [number, *(((line, "dim"),) for line in wrap(words, width))]
+    if len(lines) == 1 or is_low:
+        return [fit(join([number, ((words, "dim"),)]), width)]
+    return [number, *(((line, "dim"),) for line in wrap(words, width))]
 
 
 def _number(waiting: WaitingView) -> Line:
@@ -74,5 +83,5 @@ def _name(request: WaitingRequest, now: float) -> Line:
     if request.since is not None:
         parts.append(((f"for {duration(now - request.since)}", ""),))
     if request.n_prompt is not None:
-        parts.append(((f"{count(request.n_prompt)} prompt tokens", "dim"),))
+        parts.append(((f"{count(request.n_prompt)} tokens", "dim"),))
     return join(parts)

@@ -44,3 +44,12 @@ def test_numbers_come_first_in_any_size(width: int, height: int) -> None:
     of = look(observation=Observation(history=history(break_at=50)))
     lines = BusyPanel().draw(of, width, height)
     assert "3 of 4 busy" in "".join(text for text, _ in lines[0])
+
+
+def test_a_low_and_narrow_panel_has_room_for_the_words() -> None:
+    busy = snapshot(SLOTS[:3], waiting=WaitingView(4))
+    assert drawn(BusyPanel(), look(busy), 38, 3).splitlines() == [
+        "3 of 3 busy now · average 2.41",
+        "all busy and requests wait: more slots",
+        "would help until memory ends",
+    ]

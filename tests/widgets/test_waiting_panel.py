@@ -12,8 +12,8 @@ def test_who_waits_for_what_and_since_when() -> None:
     lines = drawn(WaitingPanel(), look(), 78).splitlines()
     assert lines[0].startswith("3 wait · requests wait beside an idle slot")
     assert lines[1:4] == [
-        "task 14 · any slot · for 3.2 s · 61 prompt tokens",
-        "task 15 · only slot 0 · for 1.5 s · 700 prompt tokens",
+        "task 14 · any slot · for 3.2 s · 61 tokens",
+        "task 15 · only slot 0 · for 1.5 s · 700 tokens",
         "task 16 · erase · only slot 2 · for 0.4 s",
     ]
 
@@ -44,6 +44,6 @@ def test_what_is_not_known_of_a_request_is_left_out() -> None:
     assert "task 7 · any slot\n" in text
 
 
-def test_a_low_panel_keeps_number_and_first_name() -> None:
-    lines = waiting(WaitingView(2, (WaitingRequest(7), WaitingRequest(8))), 38, 3).splitlines()
-    assert lines[0] == "2 wait"
+def test_a_low_panel_has_number_and_names() -> None:
+    lines = waiting(WaitingView(2, (WaitingRequest(7), WaitingRequest(8, id_slot=1))), 38, 3).splitlines()
+    assert lines == ["2 wait · requests wait beside an idle…", "task 7 · any slot", "task 8 · only slot 1"]
