@@ -29,30 +29,20 @@ class _Helper:
     """A thread that sleeps between shifts and does one task at a time during them, without arithmetic warnings."""
 
     def __init__(self) -> None:
-        self._shift = threading.Semaphore(0)
+        self._wake = threading.Semaphore(0)
         self._go = new_gate()
         self._done = new_gate()
         self._task: Task | None = None
         self._error: BaseException | None = None
+        self._on_shift = False
+        self._leaving = False
         self._dismissed = False
         threading.Thread(target=self._serve, name="slotview-model", daemon=True).start()
 
-    def begin_shift(self) -> None:
-        """Wake the thread; it then waits for tasks without sleeping."""
-        self._shift.release()
-
-    def end_shift(self) -> None:
-        """Let the thread sleep again."""
-        self._task = None
-        self._go.open()
-
-    def dismiss(self) -> None:
-        """End the thread."""
-        self._dismissed = True
-        self._shift.release()
-
     def start(self, task: Task) -> None:
-        """Begin a task."""
+        """Begin a task; the first one begins a shift."""
+        if not self._on_shift:
+            self._begin_shift()
         self._task = task
         self._go.open()
 
@@ -62,9 +52,27 @@ class _Helper:
         error, self._error = self._error, None
         return error
 
+    def _begin_shift(self) -> None:
+        if self._leaving:
+            self._done.wait()
+        self._leaving, self._on_shift = False, True
+        self._wake.release()
+
+    def end_shift(self) -> None:
+        """Let the thread sleep, if it was needed at all. That it has left is checked when the next shift begins."""
+        if self._on_shift:
+            self._leaving, self._on_shift = True, False
+            self._task = None
+            self._go.open()
+
+    def dismiss(self) -> None:
+        """End the thread. Only between shifts."""
+        self._dismissed = True
+        self._wake.release()
+
     def _serve(self) -> None:
         with np.errstate(all="ignore"):
-            while self._shift.acquire() and not self._dismissed:
+            while self._wake.acquire() and not self._dismissed:
                 self._work_shift()
 
     def _work_shift(self) -> None:
@@ -72,6 +80,7 @@ class _Helper:
             self._go.wait()
             task = self._task
             if task is None:
+                self._done.open()
                 return
             try:
                 task()
@@ -95,9 +104,7 @@ class Crew:
 
     @contextmanager
     def shift(self) -> Iterator[None]:
-        """While inside, helpers wait for tasks with their cores busy, so that handing over takes a few microseconds."""
-        for helper in self._helpers:
-            helper.begin_shift()
+        """While inside, helpers that had a task wait for the next one with their cores busy, so as not to delay it."""
         try:
             yield
         finally:
