@@ -36,25 +36,26 @@ class Step:
 SCRIPT: tuple[Step, ...] = (
     Step("One server, four slots. -c 8192 is divided among them: 2 048 tokens of context each.", 5),
     Step(
-        "Eight prompts at once. Four take a slot and are worked on together; four wait.", 6, None, STORIES, "four-slots"
+        "Eight prompts at once. Four take a slot and are worked on together; four wait.", 5, None, STORIES, "four-slots"
     ),
     Step("When a slot is freed, the request that waited longest takes it. Nobody is lost.", 11),
     Step(
-        "Two slots instead of four: 4 096 tokens each, but six wait. Alone each is faster, together they are slower.",
-        14,
+        "Two slots instead of four: 4 096 tokens each, but now six of eight wait.",
+        6,
         LaunchFlags(ctx_size=8192, parallel=2),
         STORIES,
         "retune-two-slots",
     ),
+    Step("Fewer at once: each answer is faster, all together take longer. Watch the speed of each slot.", 8),
     Step(
         "Unified: four slots share one pool. Each may use all 8 192 tokens, as long as all together fit.",
-        12,
+        6,
         LaunchFlags(ctx_size=8192, parallel=4, kv_unified=True),
-        STORIES[:4],
+        STORIES,
         "unified",
     ),
-    Step("More slots: more together, less for each, and less context unless the pool is shared.", 8),
-    Step("Now you: f fires prompts, t retunes, Enter opens a slot, ? explains every number, q quits.", 4),
+    Step("Running requests were queued again with what they had: their tokens are processed again, none is lost.", 8),
+    Step("Now you: f fires prompts, t retunes, Enter opens a slot, ? explains every number, q quits.", 5),
 )
 
 
@@ -97,7 +98,8 @@ class DemoApp(SlotviewApp):
         """Play the script from its beginning."""
         await self._engine_ready()
         for number, step in enumerate(self._script, 1):
-            self.dashboard.caption = f"{number}/{len(self._script)}  {step.caption}"
+            if step.caption:
+                self.dashboard.caption = f"{number}/{len(self._script)}  {step.caption}"
             await self._do(step)
             await self._wait(step.seconds)
             if step.picture and self._picture:

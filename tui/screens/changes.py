@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from textual import work
 from textual.screen import Screen
 
-from slotview.engine.backend import BackendError, FireRequest, RetuneMode
+from slotview.engine.backend import BackendError, FireRequest, RetuneMode, RetuneReport
 from slotview.engine.context import LaunchFlags
 
 from ..feed import Feed
@@ -97,11 +97,7 @@ class ChangingScreen(Screen[None]):
         except BackendError as error:
             self.fail(error)
             return
-        parts = [report.summary, f"{report.n_requeued} requests queued again"]
-        parts.append(f"{report.n_tokens_again} tokens processed again")
-        if report.n_ended:
-            parts.append(f"{report.n_ended} ended because they no longer fit")
-        self.tell(", ".join(part for part in parts if part), timeout=10)
+        self.tell(_told(report), timeout=10)
 
     @property
     def _retunes_live(self) -> bool:
@@ -149,3 +145,14 @@ class ChangingScreen(Screen[None]):
         answer = await self.app.push_screen_wait(ConfirmScreen(doing, server))
         self._may_change = answer is True
         return self._may_change
+
+
+def _told(report: RetuneReport) -> str:
+    """What a retune did, in one line; the numbers are added where the backend's words do not hold them."""
+    parts = [
+        (report.n_requeued, "requests queued again"),
+        (report.n_tokens_again, "tokens processed again"),
+        (report.n_ended, "ended because they no longer fit"),
+    ]
+    told = [f"{number} {words}" for number, words in parts if number and str(number) not in report.summary]
+    return "; ".join([*([report.summary] if report.summary else []), *told]) or "retuned"

@@ -20,6 +20,7 @@ async def test_the_first_frame_tells_the_whole_state(size: tuple[int, int]) -> N
             await assert_shows(pilot, words)
         for words in ("Busy slots", "Waiting for a slot", "paced as m4-9b", "312/2 048", "prompt 37 %", "no limit"):
             await assert_shows(pilot, words)
+        await assert_shows(pilot, "q Quit")
         lines = text_of(app).splitlines()
         assert len(lines) == size[1]
         for key in ("f Fire", "t Retune", "space Freeze", "? Help", "q Quit"):
