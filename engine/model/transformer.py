@@ -29,8 +29,10 @@ __all__ = ["Transformer"]
 
 MOST_TOKENS = 512
 MOST_THREADS = 8
-LEAST_TO_SHARE = 1_000_000
-"""Multiplications from which on a product is worth the hand-over to other threads."""
+LEAST_WEIGHTS_TO_SHARE = 1 << 18
+"""Weights from which on reading them alone is worth the hand-over to other threads."""
+LEAST_TO_SHARE = 1 << 25
+"""Multiplications from which on a product with fewer weights is worth it, also where the other cores are busy."""
 
 
 class Transformer:
@@ -114,7 +116,8 @@ class Transformer:
 
     def _multiply(self, product: Product, matrix: Matrix) -> None:
         """Compute a product, on all threads where there is enough to do."""
-        if product.rows.size * matrix.n_out >= LEAST_TO_SHARE:
+        n_weights = matrix.n_out * matrix.n_in
+        if n_weights >= LEAST_WEIGHTS_TO_SHARE or len(product.rows) * n_weights >= LEAST_TO_SHARE:
             self._crew.run(product.tasks(matrix))
         else:
             product.all(matrix)
