@@ -17,7 +17,7 @@ from .context_shift import ContextShift
 from .decoding import BROKEN, Decoding
 from .ending import Endings
 from .integrity import check_integrity
-from .job import ActionJob, CompletionJob
+from .job import ActionJob, CompletionJob, Request
 from .launch import Launching
 from .metrics import Metrics, Scrape
 from .options import CoreOptions
@@ -104,10 +104,11 @@ class Core:
         """Queue one request and return its task ids by output index (prompts × ``n_cmpl``)."""
         queue, n = self._state.queue, max(1, params.n_cmpl)
         tasks = [queue.take_id() for _ in range(len(prompts) * n)]
+        request = Request(tuple(tasks))
         for number, prompt in enumerate(prompts):
             own = tasks[number * n : (number + 1) * n]
             family = [
-                CompletionJob(task, number * n + i, prompt, _output_params(params, i), now, tuple(tasks))
+                CompletionJob(task, number * n + i, prompt, _output_params(params, i), now, request)
                 for i, task in enumerate(own)
             ]
             for child in family[1:]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..events import TaskEnded
 from . import answer
-from .job import ActionJob, CancelJob, CompletionJob
+from .job import ActionJob, CancelJob, CompletionJob, Request
 from .slot import Phase, Slot
 from .state import CoreState
 from .task import Failed, StopType
@@ -47,13 +47,11 @@ class Endings:
         self._send_error(job, message, kind, n_ctx)
         self._tell_end(slot, "error", message)
         self._release(slot)
-        self.cancel(job.request)
+        self.give_up(job.request)
 
     def fail_job(self, job: CompletionJob | ActionJob, message: str, kind: tuple[int, str] = INVALID_REQUEST) -> None:
-        """End a task that has no slot by an error."""
+        """End a task that has no slot by an error; the rest of its request is the caller's to `give_up`."""
         self._send_error(job, message, kind, None)
-        if isinstance(job, CompletionJob):
-            self.cancel(job.request)
 
     def _send_error(
         self, job: CompletionJob | ActionJob, message: str, kind: tuple[int, str], n_ctx: int | None
@@ -62,6 +60,12 @@ class Endings:
         index = job.index if isinstance(job, CompletionJob) else 0
         n_prompt = len(job.prompt) if isinstance(job, CompletionJob) and n_ctx is not None else None
         self._state.emit(Failed(job.task, index, *kind, message, n_prompt, n_ctx))
+
+    def give_up(self, request: Request) -> None:
+        """Whoever reads the answers stops at the first error and cancels all tasks of the request (spec §5.6)."""
+        if not request.is_given_up:
+            request.is_given_up = True
+            self.cancel(request.tasks)
 
     def cancel(self, tasks: Iterable[int]) -> None:
         """Ask for the end of tasks, ended ones included; it comes at the next step boundary."""

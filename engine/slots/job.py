@@ -11,14 +11,22 @@ from .task import ActionTask, TaskParams
 if TYPE_CHECKING:
     from .resume import Resume
 
-__all__ = ["ActionJob", "CancelJob", "CompletionJob", "Job"]
+__all__ = ["ActionJob", "CancelJob", "CompletionJob", "Job", "Request"]
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """The tasks of all outputs of one request; an error of one gives the others up, once."""
+
+    tasks: tuple[int, ...]
+    is_given_up: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class CompletionJob:
     """One output of a request: a plain task, a parent with ``children``, or a child (``parent`` is then its task).
 
-    ``request`` are the tasks of all outputs of the request. ``resume`` is what was there before a retune.
+    ``resume`` is what was there before a retune.
     """
 
     task: int
@@ -26,7 +34,7 @@ class CompletionJob:
     prompt: TokenIds
     params: TaskParams
     posted: int
-    request: tuple[int, ...]
+    request: Request
     parent: int | None = None
     children: list[CompletionJob] = field(default_factory=list)
     resume: Resume | None = None

@@ -41,14 +41,13 @@ class Launching:
         if slot is None:
             self._defer(job, "no slot is available")
             return
-        if job.children:
-            free = [other for other in state.slots if not other.phase and other is not slot]
-            if len(free) < len(job.children):
-                self._defer(job, "not enough free slots for child tasks")
-                return
-            started = self._start_family(slot, free, job)
-        else:
-            started = self._start(slot, job, "")
+        free = [other for other in state.slots if not other.phase and other is not slot]
+        if len(free) < len(job.children):
+            self._defer(job, "not enough free slots for child tasks")
+            return
+        started = self._start_family(slot, free, job) if job.children else self._start(slot, job, "")
+        if not started:
+            self._endings.give_up(job.request)
         if started and state.publishes_idle_slots:
             self._publish()
 

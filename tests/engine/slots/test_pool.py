@@ -48,6 +48,7 @@ def test_the_log_of_a_full_pool_is_the_recorded_one() -> None:
     expected.append("srv  update_slots: decode() failed: Context size has been exceeded.")
     assert lines[start : start + len(expected)] == expected
     assert desk.happened(PoolFull)[0].n_tasks == 4
+    assert len(desk.log(containing="cancel task")) == 4  # once a request, for all its tasks
 
 
 def tries(off: int, sizes: Sequence[int]) -> list[str]:
