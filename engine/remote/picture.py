@@ -20,7 +20,7 @@ from ..snapshot import (
 )
 from .endpoint import Kind, Name
 from .knowledge import Knowledge
-from .retune import flags_of
+from .retune import flags_of, total_context
 
 __all__ = ["picture"]
 
@@ -63,7 +63,7 @@ def _facts(known: Knowledge, source: str) -> ServerFacts:
         n_params=own.n_params if own else None,
         n_ctx_train=own.n_ctx_train if own else None,
         n_slots=n_slots if n_slots is not None else _slots_of_health(known),
-        n_ctx=flags.ctx_size if flags else None,
+        n_ctx=total_context(flags, own.n_ctx_train if own else None) if flags else None,
         n_ctx_slot=_one(slot.n_ctx for slot in known.slots or ()) or (props.n_ctx_slot if props else None),
         unified=_unified(flags),
         build=props.build if props else None,
@@ -144,6 +144,8 @@ def _candidates(facts: ServerFacts) -> tuple[int, ...]:
     if facts.n_ctx_slot is None or facts.n_slots is None:
         return ()
     shared, split = facts.n_ctx_slot, facts.n_ctx_slot * facts.n_slots
+    if facts.n_ctx is not None:
+        return (facts.n_ctx,)
     if facts.unified is not None:
         return (shared if facts.unified else split,)
     return (shared, split) if split != shared else (shared,)

@@ -43,7 +43,7 @@ class Poller:
         self._hear = hear
         self._news = threading.Condition()
         self._closed = False
-        self._wires = [Wire(address, authorization) for _ in range(2)]
+        self._wires = [Wire(address, authorization, keep=keep) for keep in (False, True)]
         lanes = ((DIRECT, _DIRECT_SECONDS), (QUEUED, _QUEUED_SECONDS))
         self._threads = [
             threading.Thread(target=self._work, args=(wire, *lane), name=f"slotview-{lane[0][0]}", daemon=True)

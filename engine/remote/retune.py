@@ -15,7 +15,7 @@ from .endpoint import Name
 from .knowledge import Knowledge
 from .values import as_int
 
-__all__ = ["command_line", "flags_of", "known_flags", "preview"]
+__all__ = ["command_line", "flags_of", "known_flags", "preview", "total_context"]
 
 _ENDLESS = 2**31 - 1
 _LOST = "a restart ends every running and waiting request and empties all caches"
@@ -40,6 +40,16 @@ def _read_words(words: Sequence[str]) -> LaunchFlags:
         parallel=-1 if parallel is None else parallel,
         kv_unified=any(word in ("-kvu", "--kv-unified") for word in words),
     )
+
+
+def total_context(flags: LaunchFlags, n_ctx_train: int | None) -> int | None:
+    """The total of ``-c`` after rounding; None where it depends on a model that is not known."""
+    if not flags.ctx_size and n_ctx_train is None:
+        return None
+    try:
+        return plan_context(flags, ModelFacts(n_ctx_train or _ENDLESS)).n_ctx
+    except ContextError:
+        return None
 
 
 def known_flags(known: Knowledge, snapshot: Snapshot) -> LaunchFlags:

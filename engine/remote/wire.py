@@ -112,9 +112,14 @@ def _connect_fault(lower: str) -> Fault:
 
 
 class Wire:
-    """GETs over one kept-alive connection, from one thread; `cut` and `close` from any."""
+    """GETs over one connection, from one thread; `cut` and `close` from any.
 
-    def __init__(self, address: Address, authorization: Secret | None) -> None:
+    ``keep`` the connection open between questions only where they follow each other closely: for as long as it is
+    open, it holds one of the few threads with which llama-server answers (8 for four slots).
+    """
+
+    def __init__(self, address: Address, authorization: Secret | None, *, keep: bool = True) -> None:
+        self._keep = keep
         self._address = address
         self._authorization = authorization
         self._client: httpx.Client | None = None
@@ -134,7 +139,7 @@ class Wire:
         import httpx
 
         if self._client is None:
-            self._client = open_client(self._address, self._authorization, keep=1)
+            self._client = open_client(self._address, self._authorization, keep=int(self._keep))
         timeout = httpx.Timeout(read_seconds, connect=min(4.0, read_seconds))
         extensions = {"trace": self._grip.trace}
         try:

@@ -23,7 +23,13 @@ ROUTER_PROPS = {
 }
 MODELS = {
     "data": [
-        {"id": "big", "status": {"value": "loaded", "args": ["llama-server", "-c", "8192", "-np", "2", "-kvu"]}},
+        {
+            "id": "big",
+            "status": {
+                "value": "loaded",
+                "args": ["llama-server", "--ctx-size", "8000", "--parallel", "2", "--kv-unified"],
+            },
+        },
         {"id": "small", "status": {"value": "unloaded"}},
         {"id": "broken", "status": {"value": "unloaded", "failed": True}},
     ],
@@ -73,7 +79,7 @@ def test_c99_the_chosen_models_slots_with_autoload_off() -> None:
     assert snapshot.busy == 1
     assert snapshot.health.state is HealthState.OK
     assert (snapshot.facts.unified, snapshot.facts.n_ctx) == (True, 8192)  # told by the router's list
-    assert snapshot.pool.cells == 1024
+    assert snapshot.pool.cells == 8192
 
 
 def test_c99_a_model_that_is_not_loaded_is_not_asked() -> None:

@@ -40,8 +40,10 @@ def test_eight_requests_on_four_slots(llama_server: StartServer) -> None:
         fresh = backend.wait_until(has_looked, 5)
         assert [slot.state for slot in fresh.slots or ()] == [SlotState.UNUSED] * 4
         tickets = backend.submit(FireRequest("Once upon a time", 8, n_predict=600, ignore_eos=True, temperature=0.0))
-        busy = backend.wait_until(lambda s: s.busy == 4 and s.waiting.count == 4, 20)
-        assert (busy.busy, busy.waiting.count) == (4, 4)
+        busy = backend.wait_until(lambda s: s.busy == 4 and bool(s.waiting.count), 20)
+        assert busy.busy == 4
+        assert busy.waiting.count is not None
+        assert 1 <= busy.waiting.count <= 4  # fewer where the server has no thread left to read a request with
         compare_with_server(server, backend.latest, tickets)
         for ticket in tickets:
             until(lambda ticket=ticket: ticket.view().state.is_over, 60)  # type: ignore[misc]
@@ -72,7 +74,8 @@ def compare_with_server(server: LlamaServer, latest: Callable[[], Snapshot], tic
             assert slot.n_tokens is not None
             assert slot.n_decoded is not None
             assert slot.n_remain is not None
-            assert low["n_prompt_tokens"] <= slot.n_tokens <= high["n_prompt_tokens"]
+            if low["next_token"][0]["n_decoded"]:  # before, the slot may still hold its last task's tokens
+                assert low["n_prompt_tokens"] <= slot.n_tokens <= high["n_prompt_tokens"]
             assert low["next_token"][0]["n_decoded"] <= slot.n_decoded <= high["next_token"][0]["n_decoded"]
             assert slot.n_decoded + slot.n_remain == 600
             compared += 1
