@@ -158,7 +158,8 @@ class EngineHost:
             with self._lock:
                 began = microseconds()
                 piece = self.core.settle(piece, began)
-                self._publish(always=self.core.is_idle)
+                if piece is not None or self.core.is_idle:  # else the next begin seats who was woken just now
+                    self._publish(always=piece is None)
             self._deliver()
 
     def _publish(self, *, always: bool) -> None:
