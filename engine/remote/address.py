@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from ..plain import plain
 
-__all__ = ["Address", "AddressError", "Secret", "parse_address"]
+__all__ = ["Address", "AddressError", "Secret", "authorization", "parse_address"]
 
 DEFAULT_PORT = 8080
 _ROUTES = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/v1", "/health", "/slots", "/props", "/metrics",

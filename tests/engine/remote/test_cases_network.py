@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -211,6 +212,7 @@ def test_a_proxy_without_its_server() -> None:
     assert snapshot.health.message == "no answer from the server behind the proxy (502: Bad Gateway)"
 
 
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets on this system")
 def test_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "llama.sock"
     with FakeServer(healthy(json_reply([slot()])), socket_path=path) as server:
