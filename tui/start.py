@@ -208,7 +208,8 @@ def start_once(names: Sequence[str], options: AttachOptions, *, as_json: bool) -
     """``slotview attach URL --once``: one look, for scripts."""
     import json
 
-    from slotview.engine.remote.once import format_once, snapshot_once
+    from slotview.engine.remote.once import snapshot_once
+    from slotview.engine.remote.once_text import format_once
 
     if len(names) != 1:
         fail("--once looks at one server: slotview attach URL --once --json", 2)

@@ -64,7 +64,9 @@ class KvStore(Protocol):
 
 
 class Tokenizer(Protocol):
-    """Text to token ids and back; one vocabulary."""
+    """Text to token ids and back; one vocabulary. Two are the same only if they are one object."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def n_vocab(self) -> int:

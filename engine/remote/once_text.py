@@ -24,7 +24,7 @@ def format_once(report: Mapping[str, Any]) -> str:
         lines.append("slot  state        task  context        decoded  remain")
         lines += [_slot_line(slot) for slot in report["slots"]]
     count = waiting["count"]
-    lines.append(f"waiting: {count}" if count is not None else f"waiting: unknown, {waiting['why']}")
+    lines.append(f"waiting: {count}" if count is not None else f"waiting: {waiting['why'] or 'unknown'}")
     return "\n".join(plain(line, LONGEST) for line in lines)
 
 
