@@ -137,6 +137,18 @@ def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help=
     complete_once(prompt, context.args)
 
 
+@app.command(context_settings=ENGINE, epilog=engine_help())
+def plan(
+    context: typer.Context,
+    workload: Annotated[str, typer.Argument(help="burst n=8 prompt=61 answer=64, or poisson rate=0.5 seconds=60 …")],
+    slots: Annotated[str, typer.Option("--slots", help="numbers of slots to try")] = "1,2,4,8",
+) -> None:
+    """Run a workload in virtual time with several numbers of slots, split and unified, and compare."""
+    from .start import print_plan
+
+    print_plan(workload, slots, context.args)
+
+
 @app.command()
 def replay(
     path: Annotated[str, typer.Argument(help="a recording")],

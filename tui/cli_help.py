@@ -8,8 +8,8 @@ from slotview.engine.flag_table import FLAGS, HARMLESS, REFUSED, Flag, Kind
 
 __all__ = ["COMMANDS", "EXAMPLES", "engine_help", "misplaced_option"]
 
-COMMANDS = ("dashboard", "demo", "attach", "serve", "run", "complete", "replay", "plan", "bench")
-WITH_ENGINE = ("demo", "serve", "complete", "plan", "bench")
+COMMANDS = ("dashboard", "demo", "attach", "serve", "run", "complete", "replay", "plan")
+WITH_ENGINE = ("demo", "serve", "complete", "plan")
 OWN_VALUES = ("--listen", "--refresh", "--theme")
 
 EXAMPLES = """Examples:
@@ -20,7 +20,8 @@ EXAMPLES = """Examples:
   slotview attach URL --once --json
   slotview serve --port 8080 -np 2 the same engine behind HTTP
   slotview run -- -m model.gguf -np 4
-  slotview demo                    a scripted minute for a class"""
+  slotview demo                    a scripted minute for a class
+  slotview plan "burst n=8 prompt=61 answer=64" -c 8192"""
 
 
 def engine_help() -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AttachOptions",
     "complete_once",
+    "print_plan",
     "start_attach",
     "start_dashboard",
     "start_demo",
@@ -260,6 +261,26 @@ def complete_once(prompt: str, words: Sequence[str]) -> None:
     except StartError as error:
         fail(error)
     sys.stdout.write("\n")
+
+
+def print_plan(workload: str, slots: str, words: Sequence[str]) -> None:
+    """``slotview plan``: what flags would come to under a workload."""
+    from slotview.engine.lab.plan import run_plan, spread
+    from slotview.engine.lab.report import format_plan
+    from slotview.engine.lab.workload import WorkloadError, parse_workload
+    from slotview.engine.loading import StartError, bundled_model, core_options, facts_of_file
+    from slotview.engine.pace import profile
+
+    flags = read_flags(words)
+    try:
+        numbers = [int(number) for number in slots.split(",")]
+        asked = parse_workload(workload)
+        facts = facts_of_file(flags.model or str(bundled_model()))
+    except (ValueError, WorkloadError, StartError) as error:
+        fail(error, 2)
+    device = profile(flags.pace or DEFAULT_PACE) or profile(DEFAULT_PACE)
+    result = run_plan(spread(flags.launch, numbers), asked, device, facts, options=core_options(flags))
+    typer.echo(format_plan(result))
 
 
 def start_replay(path: str, *, speed: float, theme: str | None) -> None:
