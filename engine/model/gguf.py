@@ -20,7 +20,7 @@ from .quants import dequantize
 __all__ = ["HParams", "ModelFile", "ModelFileError", "RopeScaling", "TensorInfo", "load_model_file"]
 
 FTYPES = {
-    0: "F32",
+    0: "all F32",
     1: "F16",
     2: "Q4_0",
     3: "Q4_1",

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from ..slots.task import ActionDone, ActionTask, Failed
 from .answers import failure
+from .body import type_name
 from .completions import read_object
 from .errors import ApiError
 from .info import disabled
@@ -31,7 +32,7 @@ async def slot_action(request: Request) -> Response:
     folder = state.flags.http.slot_save_path
     if not folder:
         raise disabled("slots action", "--slot-save-path")
-    slot = _slot_id(request.path_params["slot"])
+    slot = _slot_id(request.path_params.get("slot", ""))
     action = request.query_params.get("action")
     if action not in ("save", "restore", "erase"):
         raise ApiError("Invalid action")
@@ -59,7 +60,7 @@ async def _filename(request: Request) -> str:
         raise ApiError("[json.exception.out_of_range.403] key 'filename' not found")
     name = body["filename"]
     if not isinstance(name, str):
-        raise ApiError("[json.exception.type_error.302] type must be string")
+        raise ApiError(f"[json.exception.type_error.302] type must be string, but is {type_name(name)}")
     if not valid_filename(name):
         raise ApiError("Invalid filename")
     return name

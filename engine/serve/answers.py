@@ -71,7 +71,7 @@ def final_json(result: Final, model: str, tokenizer: Tokenizer, *, stream: bool)
         "timings": timings_json(result.timings),
     }
     sampling = result.params.sampling
-    if sampling.n_probs > 0 and not stream:
+    if sampling.n_probs > 0 and result.probs and not stream:
         shown["completion_probabilities"] = probs_json(result.probs, post_sampling=sampling.post_sampling_probs)
     return shown
 

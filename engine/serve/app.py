@@ -44,6 +44,7 @@ POSTS: dict[str, Handler] = {
     "/detokenize": texts.detokenize,
     "/apply-template": texts.apply_template,
     "/props": info.change_props,
+    "/slots/": slot_action,
     "/slots/{slot}": slot_action,
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
-from .body import write_json
+from .body import type_name, write_json
 from .errors import ApiError, not_supported
 
 __all__ = ["ChatPrompt", "read_chat"]
@@ -45,6 +45,8 @@ def _continued(messages: list[Message], tokenizer: Tokenizer, template: str) -> 
     if len(messages) > 1 and messages[-2]["role"] == "assistant":
         raise ApiError("Cannot have 2 or more assistant messages at the end of the list.")
     prefill = str(messages[-1]["content"] or "")
+    if not prefill:
+        return ChatPrompt(_render(messages[:-1], tokenizer, template, add=False))
     text = _render(messages[:-1], tokenizer, template, add=True)
     return ChatPrompt(text + prefill, "", prefill)
 
@@ -71,10 +73,13 @@ def _messages(body: Mapping[str, object]) -> list[Message]:
 
 def _message(value: object) -> Message:
     if not isinstance(value, dict):
-        raise ApiError(f"Failed to parse messages: Expected message to be an object, got {write_json(value)}")
-    role = value.get("role")
-    if not isinstance(role, str):
+        raise ApiError("All non-assistant messages must contain 'content'")
+    if "role" not in value:
         raise ApiError(f"Failed to parse messages: Missing 'role' in message: {write_json(value)}", "server_error")
+    role = value["role"]
+    if not isinstance(role, str):
+        why = f"[json.exception.type_error.302] type must be string, but is {type_name(role)}"
+        raise ApiError(f"Failed to parse messages: {why}", "server_error")
     if role == "assistant" and value.get("content") is None and not value.get("tool_calls"):
         raise ApiError("Assistant message must contain either 'content' or 'tool_calls'!")
     if role != "assistant" and "content" not in value:

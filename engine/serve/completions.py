@@ -16,6 +16,7 @@ from .answers import failure, final_json, only_fields
 from .body import read_json, type_name
 from .chat import ChatPrompt, read_chat
 from .errors import ApiError
+from .fields import Fields
 from .openai import ChatShape, TextShape
 from .params import RequestOptions, read_params
 from .params_json import Json
@@ -25,7 +26,15 @@ from .running import RunningRequest
 from .state import ServerState
 from .stream import StreamFormat, events, native_format, openai_format
 
-__all__ = ["ClientGoneError", "chat_completions", "completions", "input_tokens", "native", "read_members", "read_object"]
+__all__ = [
+    "ClientGoneError",
+    "chat_completions",
+    "completions",
+    "input_tokens",
+    "native",
+    "read_members",
+    "read_object",
+]
 
 T = TypeVar("T")
 Prepared = tuple[list[TokenIds], RequestOptions]
@@ -80,8 +89,7 @@ async def completions(request: Request) -> Response:
     """POST /v1/completions."""
     state = _state(request)
     body = await read_object(request)
-    if "echo" in body and body["echo"] is not None and not isinstance(body["echo"], bool):
-        raise ApiError("Field 'echo': [json.exception.type_error.302] type must be boolean")
+    Fields(body).boolean("echo", default=False)
     prompts, options = await asyncio.to_thread(_prepare, body, state)
     shape = TextShape(state.model_name, state.fingerprint, options.include_usage)
     return await _answer_openai(request, state, prompts, options, shape)

@@ -18,6 +18,7 @@ FREE_PATHS = ("/health", "/v1/health", "/")
 ANSWERS_PER_CONNECTION = 100
 CONNECTIONS_REMEMBERED = 4096
 PREFLIGHT = {
+    "Content-Type": "text/html",
     "Access-Control-Allow-Credentials": "true",
     "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
     "Access-Control-Allow-Headers": "*",
@@ -44,7 +45,7 @@ class Edge:
     def _early_answer(self, scope: Scope, headers: Headers) -> Response | None:
         """OPTIONS, then loading, then the key."""
         if scope["method"] == "OPTIONS":
-            return Response(b"", media_type="text/html", headers=PREFLIGHT)
+            return Response(b"", headers=PREFLIGHT)
         if self._state.host is None:
             return json_reply(outer_error("Loading model", "unavailable_error"), 503)
         if scope["path"] in FREE_PATHS or self._state.allows(

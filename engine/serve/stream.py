@@ -53,10 +53,18 @@ def openai_format(options: RequestOptions, shape: TextShape | ChatShape, native:
         else:
             return []
         if options.verbose and group and (not is_chat or isinstance(result, Final)):
-            group[0]["__verbose"] = native(result)[0]
+            _add_verbose(group[0], native(result)[0], last=is_chat)
         return group
 
     return shown
+
+
+def _add_verbose(chunk: Json, native: Json, *, last: bool) -> None:
+    """Add the native object, before the timings unless it comes last."""
+    timings = None if last else chunk.pop("timings", None)
+    chunk["__verbose"] = native
+    if timings is not None:
+        chunk["timings"] = timings
 
 
 async def events(
@@ -83,7 +91,7 @@ async def events(
                 yield _event(error_body(failure(result)))
                 break
             text = "".join(_event(chunk) for chunk in shown(result))
-            if isinstance(result, Started) and not options.params.return_progress and not is_first:
+            if isinstance(result, Started) and not is_first and _shows_start(result, options):
                 text = "data: null\n\n"
             if text:
                 last_event = time.monotonic()
@@ -93,6 +101,11 @@ async def events(
             yield "data: [DONE]\n\n"
     finally:
         request.close()
+
+
+def _shows_start(result: Started, options: RequestOptions) -> bool:
+    """The start of another prompt of the request is an event without content; that of a child is none."""
+    return not options.params.return_progress and result.index % options.params.n_cmpl == 0
 
 
 def _event(value: Json) -> str:

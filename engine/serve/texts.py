@@ -52,8 +52,8 @@ def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> li
             add = flags["add_special"] and place == 0
             parse = flags["parse_special"]
             tokens += [int(token) for token in tokenizer.encode(piece, add_special=add, parse_special=parse)]
-        elif isinstance(piece, int) and not isinstance(piece, bool):
-            tokens.append(piece)
+        elif isinstance(piece, int | float) and not isinstance(piece, bool):
+            tokens.append(int(piece))
         else:
             raise ApiError(f"[json.exception.type_error.302] type must be number, but is {type_name(piece)}")
     return tokens
@@ -76,11 +76,16 @@ async def detokenize(request: Request) -> Response:
     if not isinstance(tokens, list):
         raise ApiError(f"[json.exception.type_error.302] type must be array, but is {type_name(tokens)}")
     for token in tokens:
-        if isinstance(token, bool) or not isinstance(token, int | float):
+        if not isinstance(token, int | float):
             raise ApiError(f"[json.exception.type_error.302] type must be number, but is {type_name(token)}")
         if not 0 <= int(token) < tokenizer.n_vocab:
-            raise ApiError(f"token {int(token)} is not in the vocabulary", "server_error")
+            raise ApiError(_out_of_range(int(token), tokenizer.n_vocab), "server_error")
     return json_reply({"content": tokenizer.decode([int(token) for token in tokens], special=True)})
+
+
+def _out_of_range(token: int, size: int) -> str:
+    """The C++ library's words, which the server sends as they are."""
+    return f"vector::_M_range_check: __n (which is {token % 2**64}) >= this->size() (which is {size})"
 
 
 async def apply_template(request: Request) -> Response:

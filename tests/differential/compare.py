@@ -11,6 +11,7 @@ __all__ = ["Comparison", "compare"]
 
 Transcript = Sequence[tuple[str, Plain]]
 MISSING = "nothing"
+PROBABILITY_TOLERANCE = 2e-3
 
 
 @dataclass(slots=True)
@@ -39,10 +40,18 @@ def _compare_step(step: str, real: dict[str, object], ours: dict[str, object], r
         return
     for path in {**real, **ours}:
         one, other = real.get(path, MISSING), ours.get(path, MISSING)
-        if one == other:
+        if one == other or (path.endswith("prob") and _near(one, other)):
             result.agreed += 1
         else:
             result.differences.append(f"{step} {path}: real {_shown(one)}, ours {_shown(other)}")
+
+
+def _near(one: object, other: object) -> bool:
+    """Probabilities are compared to four digits."""
+    match one, other:
+        case (_, float() as a), (_, float() as b):
+            return abs(a - b) <= PROBABILITY_TOLERANCE
+    return False
 
 
 def _shown(value: object) -> str:

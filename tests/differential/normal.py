@@ -45,8 +45,6 @@ def plain(value: object, key: str = "", leave_out: tuple[str, ...] = ()) -> Plai
         return [plain(item, "", leave_out) for item in value]
     if key == "message" and isinstance(value, str):
         return JSON_LIBRARY.sub(r"\1", value)
-    if key in ("logprob", "prob") and isinstance(value, float):
-        return float(f"{value:.3f}")
     return value
 
 

@@ -10,7 +10,9 @@ from .client import Client
 __all__ = ["ALL", "Scenario", "scenario"]
 
 Steps = Callable[[Client], None]
-COMMON = ("-t", "1", "--no-warmup", "-ctk", "f32", "-ctv", "f32", "--metrics", "--slot-save-path", "SAVES")
+ALWAYS = ("-t", "1", "--no-warmup", "--no-ui")
+COMMON = ("-ctk", "f32", "-ctv", "f32", "--metrics", "--slot-save-path", "SAVES")
+EXACT = ("-fa", "off")  # its flash attention rounds to 16 bits whatever the cache holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,9 @@ def scenario(
     """Register steps. ``bare`` leaves out the flags that all others have; ``env`` is ``NAME=VALUE``."""
 
     def register(steps: Steps) -> Steps:
-        words = (*(() if bare else COMMON), *flags.split())
+        given = flags.split()
+        quantized = any(word.startswith("q") for word in given)
+        words = (*ALWAYS, *(() if bare else COMMON), *(() if quantized else EXACT), *given)
         name_value = tuple(env.split("=", 1)) if env else ()
         environment = ((name_value[0], name_value[1]),) if env else ()
         ALL.append(Scenario(name, words, steps, fresh, tuple(listed.split()), environment))

@@ -71,7 +71,7 @@ class Server:
         """End the process."""
         self.process.terminate()
         try:
-            self.process.wait(5)
+            self.process.wait(2)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -93,7 +93,7 @@ def heads(c: Client) -> None:
         c.slots()
 
 
-@scenario("actions are off without a path", "-c 512 -np 2 -t 1 --no-warmup", bare=True)
+@scenario("actions are off without a path", "-c 512 -np 2", bare=True)
 def off(c: Client) -> None:
     for action in ("save", "restore", "erase", "x"):
         c.ask(f"/slots/0?action={action}", {})

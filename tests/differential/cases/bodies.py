@@ -167,4 +167,4 @@ def _top(text: str) -> object:
     import json
 
     first = json.loads(text)["completion_probabilities"][0]
-    return [[entry["id"], round(entry["prob"], 3)] for entry in first["top_probs"]]
+    return [{"id": entry["id"], "prob": entry["prob"]} for entry in first["top_probs"]]

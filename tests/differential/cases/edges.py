@@ -12,7 +12,6 @@ LINE = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) (.*)$")
 NUMBERS = re.compile(r"\d+\.\d+|(?<=t_last = )\d+|(?<=graphs reused = )\s*\d+|task -?\d+|id_task = \d+|task id = \d+")
 WANTED = (
     "slot ",
-    "srv          stop",
     "srv    send_error",
     "srv  try_clear_id",
     "srv        decode",
@@ -27,6 +26,14 @@ def _log(text: str) -> list[str]:
     return [re.sub(r" +#", " #", line) for line in found if line[2:].startswith(WANTED)]
 
 
+def _settled(c: Client) -> str:
+    """The log once every task that began has its last line."""
+    c.until(
+        "last lines", lambda: c.server.log.count("processing task, is_child") == c.server.log.count("stop processing")
+    )
+    return c.server.log
+
+
 @scenario("the log of a few requests", "-c 512 -np 2", fresh=True)
 def log(c: Client) -> None:
     c.complete(tokens(12, 1), 3)
@@ -36,7 +43,7 @@ def log(c: Client) -> None:
     c.complete([9999], 3)
     c.complete(tokens(5), 3, repeat_penalty=0)
     c.complete(tokens(10), -1, ignore_eos=True, id_slot=9)
-    c.note("log", _log(c.server.log))
+    c.note("log", _log(_settled(c)))
 
 
 @scenario("the traced log of a few requests", "-c 512 -np 2 -kvu -lv 4", fresh=True)
@@ -44,7 +51,7 @@ def traced(c: Client) -> None:
     for seed in (1, 2, 1):
         c.complete(tokens(20 + seed, seed), 3)
     c.complete(tokens(15, 1) + tokens(5, 7), 2, n_cache_reuse=2)
-    c.note("log", [line for line in _log(c.server.log) if "sampler" not in line])
+    c.note("log", [line for line in _log(_settled(c)) if "sampler" not in line])
 
 
 @scenario("the log of a full pool", "-c 256 -np 3 -kvu -cram 0", fresh=True)
@@ -55,13 +62,13 @@ def pool_log(c: Client) -> None:
         {"prompt": [tokens(60, 1), tokens(60, 2)], "n_predict": 200, "temperature": 0, "ignore_eos": True},
     )
     c.until_idle()
-    c.note("log", _log(c.server.log))
+    c.note("log", _log(_settled(c)))
 
 
 @scenario("the log of shifts", "-c 256 -np 1 --context-shift", fresh=True)
 def shift_log(c: Client) -> None:
     c.complete(tokens(200), 200, ignore_eos=True, leave_out=("content", "tokens"))
-    c.note("log", _log(c.server.log))
+    c.note("log", _log(_settled(c)))
 
 
 @scenario("children sample like their parent", "-c 1024 -np 4", fresh=True)
@@ -75,10 +82,13 @@ def children(c: Client) -> None:
     c.metrics()
 
 
-@scenario("children of an empty prompt", "-c 1024 -np 4", fresh=True)
+@scenario("children of an empty prompt", "-c 1024 -np 4", fresh=True, listed="children-of-nothing")
 def no_prompt_children(c: Client) -> None:
-    c.complete("", 3, n_cmpl=2)
-    c.slots()
+    run = c.start("", 3, n_cmpl=2)
+    c.until("a parent that ended", lambda: any("id_task" in slot and not slot["is_processing"] for slot in c.look()))
+    c.complete(tokens(5), 2)
+    c.note("ended", run.is_over)
+    c.note("busy", [slot["is_processing"] for slot in c.look()])
 
 
 @scenario("a long prompt in pieces of 128", "-c 4096 -np 2 -b 128 -ub 32", fresh=True)

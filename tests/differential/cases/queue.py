@@ -47,7 +47,8 @@ def head_of_line(c: Client) -> None:
     free = _queue(c, 2, tokens(20, 3), 10, ignore_eos=True)
     short.end("short")
     c.note("slot 1 stays idle", [slot["is_processing"] for slot in c.look()])
-    c.note("still waiting", c.gauge("requests_deferred"))
+    c.until_deferred(2)
+    c.note("slot 1 still idle", [slot["is_processing"] for slot in c.look()])
     _order(c, {"long": long, "pinned": pinned, "free": free})
     c.slots()
 
@@ -111,8 +112,8 @@ def families(c: Client) -> None:
         c.complete(tokens(12, slot), 4, n_cmpl=3, id_slot=slot, ignore_eos=True)
         c.slots()
     c.complete(tokens(12), 4, n_cmpl=6)
-    c.complete(tokens(12), 4, n=0)
-    c.complete([tokens(5, 1), tokens(6, 2)], 3, n=2)
+    c.ask("/completion", {"prompt": tokens(12), "n": 0, "n_predict": 2})
+    c.complete([tokens(5, 1), tokens(6, 2)], 3, n_cmpl=2)
     c.metrics()
 
 

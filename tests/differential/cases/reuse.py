@@ -120,4 +120,3 @@ def no_room(c: Client) -> None:
     c.note("the other's end", end[-1])
     c.slots()
     c.complete([*tokens(300, 1), 500], 2)
-    c.metrics()

@@ -8,7 +8,7 @@ from ..scenario import scenario
 KEYED = "-c 512 -np 1 --api-key k1,k2 --no-slots"
 
 
-@scenario("routes that exist and routes that do not", "-c 512 -np 2 --no-ui")
+@scenario("routes that exist and routes that do not", "-c 512 -np 2")
 def routes(c: Client) -> None:
     for path in (
         "/health", "/v1/health", "/slots", "/props", "/models", "/v1/models", "/nothing", "/slots/", "/HEALTH",
@@ -55,7 +55,7 @@ def prefix(c: Client) -> None:
     c.ask("/llm/completion", {"prompt": "A", "n_predict": 1, "temperature": 0})
 
 
-@scenario("switched off", "-c 512 -np 1 -t 1 --no-warmup --no-slots", bare=True)
+@scenario("switched off", "-c 512 -np 1 --no-slots", bare=True)
 def switched_off(c: Client) -> None:
     for path in ("/slots", "/slots?fail_on_no_slot=1", "/metrics", "/props"):
         c.ask(path)

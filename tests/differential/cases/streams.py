@@ -84,7 +84,6 @@ def characters(c: Client) -> None:
     pieces = c.ask("/tokenize", {"content": "日本語 é 👩‍👩‍👧", "with_pieces": True})
     assert isinstance(pieces, dict)
     first = pieces["tokens"][0]["id"]
-    c.complete("A", 5, logit_bias=[[first, 100]], stream=True, n_probs=1)
     c.complete("A", 5, logit_bias=[[first, 100]], n_probs=1)
     for token in range(130, 260, 13):
         c.complete("A", 3, logit_bias=[[token, 100]])
