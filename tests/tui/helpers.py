@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 from textual.app import App
 from textual.pilot import Pilot
@@ -25,7 +26,7 @@ def make_app(
     return SlotviewApp(backend, refresh=refresh), backend
 
 
-def text_of(app: App[object] | SlotviewApp) -> str:
+def text_of(app: App[Any]) -> str:
     """All that stands on the open screen, line by line."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
 

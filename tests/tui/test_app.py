@@ -60,12 +60,16 @@ class Broken(Static):
         raise RuntimeError(f"[bold]broken[/bold] widget {len(secret)}")
 
 
+async def break_screen(app: SlotviewApp) -> None:
+    async with run(app, (80, 24)) as pilot:
+        await app.dashboard.mount(Broken())
+        await pilot.pause()
+
+
 async def test_a_crash_names_the_error_and_shows_no_local_values() -> None:
     app, _ = make_app()
-    with pytest.raises(RuntimeError):
-        async with run(app, (80, 24)) as pilot:
-            await app.dashboard.mount(Broken())
-            await pilot.pause()
+    with pytest.raises(RuntimeError, match="broken"):
+        await break_screen(app)
     report = crash_report(app._exception).plain
     assert (
         report.splitlines()[-1] == "slotview stopped because of an error: RuntimeError: [bold]broken[/bold] widget 14"

@@ -11,6 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.events import Key, Resize
 from textual.reactive import reactive
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Footer, Static
 
 from slotview.engine.snapshot import HealthState
@@ -82,6 +83,7 @@ class Dashboard(ChangingScreen):
         super().__init__(feed)
         self._every = refresh
         self._timer: Timer | None = None
+        self._places: list[Widget] = []
         self._can: object = None
 
     def compose(self) -> ComposeResult:
@@ -97,22 +99,24 @@ class Dashboard(ChangingScreen):
                 yield BusyPanel(id="busy")
                 yield WaitingPanel(id="waiting")
         with Horizontal(id="bottom"):
-            yield RequestList(id="requests", classes="pane")
-            yield SpeedChart(id="speed", classes="pane")
+            yield RequestList(id="requests", classes=self._pane("requests"))
+            yield SpeedChart(id="speed", classes=self._pane("speed"))
             yield TabStrip(id="tabs")
-            yield FindingsList(id="findings", classes="pane")
-            yield LogView(id="log", classes="pane")
-            yield KvMap(id="cells", classes="pane")
-        yield Footer(compact=True)
+            yield FindingsList(id="findings", classes=self._pane("findings"))
+            yield LogView(id="log", classes=self._pane("log"))
+            yield KvMap(id="cells", classes=self._pane("cells"))
+        yield Footer()
 
     def _fold(self) -> None:
         """Take the classes of this size before there are widgets, so that their styles are made only once."""
         app, size = self.app, self.app.size
         for points, length in ((app.HORIZONTAL_BREAKPOINTS, size.width), (app.VERTICAL_BREAKPOINTS, size.height)):
-            self.add_class(max((low, name) for low, name in points if low <= length)[1])
+            fitting = [name for low, name in points or () if low <= length]
+            self.add_class(*fitting[-1:])
 
     def on_mount(self) -> None:
         """Begin to look."""
+        self._places = list(self.query("#header, #left > *, #gauges > *, .pane"))
         self._set_pace(self._every)
         self.watch_tab()
         self.feed.poll()
@@ -149,16 +153,13 @@ class Dashboard(ChangingScreen):
 
     def _live(self) -> list[Live]:
         """The widgets in view; the log collects events even where it is not."""
-        places = self.query("#header, #left > *, #gauges > *, .pane")
-        shown = [widget for widget in places if widget.is_on_screen or widget.id == "log" or not widget.size]
+        shown = [widget for widget in self._places if widget.is_on_screen or widget.id == "log" or not widget.size]
         return cast("list[Live]", shown)
 
     def watch_tab(self) -> None:
         """Show the open tab's pane, with what is true now."""
-        names = self._tab_names()
-        current = self.tab if self.tab in names else names[0]
         for pane in self.query(".pane"):
-            pane.set_class(pane.id == current, "-open")
+            pane.set_class(pane.id == self._open_tab, "-open")
         self.call_after_refresh(self._show_again)
 
     def _show_again(self) -> None:
@@ -180,6 +181,14 @@ class Dashboard(ChangingScreen):
         placed = ({"requests"} if not narrow else set()) | ({"speed"} if not narrow and not low else set())
         return [name for name in self.TABS if name not in placed]
 
+    @property
+    def _open_tab(self) -> str:
+        names = self._tab_names()
+        return self.tab if self.tab in names else names[0]
+
+    def _pane(self, name: str) -> str:
+        return "pane -open" if name == self._open_tab else "pane"
+
     def _show_tabs(self) -> None:
         names, n_findings = self._tab_names(), len(self.feed.look.observation.findings)
         counts = {"findings": f" ({n_findings})"} if n_findings else {}
@@ -188,7 +197,7 @@ class Dashboard(ChangingScreen):
             for number, (name, title) in enumerate(self.TABS.items(), 1)
             if name in names
         )
-        self.query_one(TabStrip).show_tabs(tabs, self.tab if self.tab in names else names[0])
+        self.query_one(TabStrip).show_tabs(tabs, self._open_tab)
 
     def _set_pace(self, seconds: float) -> None:
         if self._timer is not None:

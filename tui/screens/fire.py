@@ -16,6 +16,7 @@ from slotview.engine.snapshot import SlotView
 from .dialog import Dialog
 from .fire_form import PRESETS, FireForm, FormError, expand
 from .number_input import NumberInput
+from .toggles import Tick
 
 __all__ = ["FireForm", "FireScreen"]
 
@@ -39,6 +40,7 @@ class FireScreen(Dialog[FireForm]):
         .fields { grid-size: 4; grid-columns: 12 1fr 12 1fr; grid-rows: 1; height: auto; margin-top: 1; }
         .fields Checkbox { border: none; padding: 0; background: transparent; column-span: 2; }
         .presets { height: auto; margin-top: 1; }
+        .presets Button { background: $foreground 10%; }
     }
     """
 
@@ -68,7 +70,7 @@ class FireScreen(Dialog[FireForm]):
             yield Label(label)
             value = getattr(self._first, name)
             yield NumberInput(name, value, placeholder=hint, decimals=name == "temperature")
-        yield Checkbox("ignore end of text", self._first.ignore_eos, id="ignore_eos", compact=True)
+        yield Tick("ignore end of text", self._first.ignore_eos, id="ignore_eos")
 
     def form(self) -> FireForm:
         """Read the fields."""

@@ -10,7 +10,7 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Grid
 from textual.widget import Widget
-from textual.widgets import Button, Input, Label, RadioButton, RadioSet, Static
+from textual.widgets import Button, Input, Label, RadioSet, Static
 
 from slotview.engine.backend import Backend, RetuneMode, RetunePreview
 from slotview.engine.context import LaunchFlags
@@ -19,6 +19,7 @@ from slotview.engine.snapshot import Snapshot
 from .dialog import Dialog
 from .number_input import NumberInput
 from .retune_text import preview_text
+from .toggles import Choice
 
 __all__ = ["RetuneScreen"]
 
@@ -69,12 +70,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
             Label("-c   context"),
             NumberInput("ctx", _text(flags.ctx_size), placeholder="tokens of all slots; empty = the model's"),
             Label("KV mode"),
-            RadioSet(
-                *(
-                    RadioButton(text, name == mode_of(flags), compact=True)
-                    for name, text in zip(MODES, _LABELS, strict=True)
-                )
-            ),
+            RadioSet(*(Choice(text, name == mode_of(flags)) for name, text in zip(MODES, _LABELS, strict=True))),
             Label("per slot"),
             NumberInput("per_slot", _text(flags.kv_unified_per_slot or None), placeholder="limit of a unified slot"),
             classes="fields",
@@ -124,7 +120,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
 
     def action_mode(self) -> None:
         """Take the next KV mode."""
-        radios = list(self.query(RadioButton))
+        radios = list(self.query(Choice))
         radios[(self.query_one(RadioSet).pressed_index + 1) % len(radios)].value = True
 
     def action_copy(self) -> None:

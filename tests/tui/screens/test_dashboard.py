@@ -6,6 +6,7 @@ from slotview.engine.backend import FireRequest
 from slotview.engine.events import LogLine
 from slotview.engine.snapshot import Health, HealthState, PollView
 from slotview.tui.screens.dashboard import Dashboard
+from slotview.widgets.look import Look
 from slotview.widgets.slot_table import SlotTable
 from tests.tui.helpers import SIZES, assert_shows, look, make_app, run, text_of
 from tests.tui.scenes import GONE, IDLE, REMOTE, WORKING, many
@@ -192,9 +193,14 @@ async def test_keys_work_while_no_answer_ever_comes() -> None:
 async def test_one_wake_up_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     app, backend = make_app()
     async with run(app, (80, 24)) as pilot:
-        taken = []
+        taken: list[Look] = []
         take = app.dashboard.feed.take
-        monkeypatch.setattr(app.dashboard.feed, "take", lambda: taken.append(take()) or taken[-1])
+
+        def noted() -> Look:
+            taken.append(take())
+            return taken[-1]
+
+        monkeypatch.setattr(app.dashboard.feed, "take", noted)
         for _ in range(50):
             backend.push(IDLE)
             backend.push(WORKING)

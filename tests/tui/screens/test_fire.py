@@ -2,6 +2,7 @@ import pytest
 from textual.widgets import Button, Input
 
 from slotview.engine.backend import FireRequest
+from slotview.tui.screens.dashboard import Dashboard
 from slotview.tui.screens.fire import FireScreen
 from tests.fake_backend import FakeBackend
 from tests.tui.helpers import SIZES, assert_shows, make_app, run, text_of
@@ -38,7 +39,7 @@ async def test_a_wrong_field_is_said_at_once_and_nothing_is_sent() -> None:
         assert app.focused is app.screen.query_one("#count")
         assert sent(backend) == []
         await pilot.press("escape")
-        assert app.screen is app.dashboard
+        assert isinstance(app.screen, Dashboard)
 
 
 async def test_the_last_values_are_offered_again() -> None:
