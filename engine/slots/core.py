@@ -22,7 +22,7 @@ from .launch import Launching
 from .metrics import Metrics, Scrape
 from .options import CoreOptions
 from .prompt import PromptFeeder
-from .retune import Moved, TakenWork, put_work, take_work
+from .retune import TakenWork, put_work, take_work
 from .sampling_step import SamplingStep
 from .slot import Phase, Slot
 from .state import CoreState
@@ -281,10 +281,6 @@ class Core:
         """Queue the work of another core here, in order of arrival; tasks keep their ids."""
         self._state.now = now
         return put_work(taken, self._state)
-
-    def move_to(self, other: Core, now: int) -> Moved:
-        """Take all work out and queue it in ``other``."""
-        return Moved(other.requeue(self.take_for_retune(), now))
 
 
 def _output_params(params: TaskParams, number: int) -> TaskParams:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .slot import Phase, Slot
 from .state import CoreState
 from .task import Result
 
-__all__ = ["Moved", "RunningJob", "TakenWork", "put_work", "take_work"]
+__all__ = ["RunningJob", "TakenWork", "put_work", "take_work"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,14 +37,6 @@ class TakenWork:
     metrics: Metrics
     results: tuple[Result, ...]
     events: tuple[Event, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What a move did. ``renamed`` is empty: tasks keep their ids."""
-
-    report: RetuneReport
-    renamed: dict[int, int] = field(default_factory=dict)
 
 
 def take_work(state: CoreState) -> TakenWork:

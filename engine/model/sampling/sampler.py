@@ -30,8 +30,7 @@ class Sampler:
     """
 
     def __init__(self, params: SamplingParams, tokenizer: Tokenizer) -> None:
-        repeat = params.repeat_penalty
-        if not (repeat > 0 and math.isfinite(repeat) and math.isfinite(float(np.float32(1) / np.float32(repeat)))):
+        if not _has_reciprocal(params.repeat_penalty):
             raise SamplerError("penalty_repeat must be finite and greater than 0")
         self.params = params
         self._uses_penalties = has_penalties(params) and "penalties" in params.samplers
@@ -50,7 +49,7 @@ class Sampler:
         simple = params.xtc_probability <= 0 and params.typical_p >= 1 and params.dynatemp_range <= 0
         simple &= params.mirostat == 0 and not self._keeps_history
         greedy = simple and params.temperature <= 0 and "temperature" in params.samplers
-        plain = simple and params.temperature > 0 and params.top_n_sigma <= 0
+        plain = simple and params.temperature > 0 and params.top_n_sigma <= 0 and params.top_k > 0
         return greedy, plain and params.samplers == DEFAULT_SAMPLERS
 
     def _seed(self, seed: int) -> None:
@@ -92,7 +91,8 @@ class Sampler:
         left = self._chain(row)
         self.left = left
         if self._mirostat is not None:
-            return int(left.ids[self._mirostat.sample(left, self.random)])
+            place = self._mirostat.sample(left, self.random)  # cuts the candidates
+            return int(left.ids[place])
         chances = np.cumsum(left.probabilities())
         place = int(np.searchsorted(chances, self.random.random() * chances[-1], "right"))
         return int(left.ids[min(place, len(left) - 1)])
@@ -137,6 +137,13 @@ class Sampler:
             apply_dry(target, history, self.params, self._breakers)
         if left is not None:
             left.logits, left.is_sorted = target[left.ids], False
+
+
+def _has_reciprocal(penalty: float) -> bool:
+    """Whether a penalty is positive and finite, and 1 / penalty too, in 32 bits."""
+    with np.errstate(all="ignore"):
+        own = np.float32(penalty)
+        return bool(own > 0 and np.isfinite(own) and np.isfinite(np.float32(1) / own))
 
 
 def _bias(params: SamplingParams, tokenizer: Tokenizer) -> tuple[Ids, Floats]:
