@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import torch
@@ -11,7 +12,7 @@ from torch.nn import functional
 from .bpe import SPECIAL, Bpe
 from .network import Network
 from .recall import recall_task
-from .rows import long_row, short_row
+from .rows import short_row
 from .shape import SHAPE
 
 __all__ = ["complete", "loss_by_position", "recall", "short_loss"]
@@ -33,14 +34,16 @@ def short_loss(network: Network, bpe: Bpe, rows: int = 64) -> float:
     return float(torch.stack([_token_losses(network, short_row(bpe, rng, 513)).mean() for _ in range(rows)]).mean())
 
 
-def loss_by_position(network: Network, bpe: Bpe, rows: int = 64) -> Tensor:
-    """Mean loss in nats at each of 8,192 positions, over rows of the same mixture of texts: ``[8192]``."""
+def loss_by_position(
+    network: Network, bpe: Bpe, make_row: Callable[[Bpe, Random, int], list[int]], rows: int = 24
+) -> Tensor:
+    """Mean loss in nats at each of 8,192 positions, over rows of the given kind: ``[8192]``."""
     rng = Random(_SEED + 1)
-    losses = [_token_losses(network, long_row(bpe, rng, SHAPE.context + 1)) for _ in range(rows)]
+    losses = [_token_losses(network, make_row(bpe, rng, SHAPE.context + 1)) for _ in range(rows)]
     return torch.stack(losses).mean(dim=0)
 
 
-def recall(network: Network, bpe: Bpe, distance: int, tasks: int = 50) -> float:
+def recall(network: Network, bpe: Bpe, distance: int, tasks: int = 24) -> float:
     """Share of questions answered word for word, asked about ``distance`` tokens after the story."""
     rng = Random(_SEED + 2)
     right = 0

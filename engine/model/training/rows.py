@@ -8,7 +8,7 @@ from random import Random
 from .bpe import Bpe
 from .documents import document, story_book
 
-__all__ = ["long_row", "pack", "short_row", "step_rows"]
+__all__ = ["book_row", "long_row", "pack", "short_row", "step_rows"]
 
 
 def pack(bpe: Bpe, write: Callable[[], str], length: int) -> list[int]:
@@ -33,6 +33,11 @@ def _long_text(rng: Random) -> str:
 def long_row(bpe: Bpe, rng: Random, length: int) -> list[int]:
     """A row with story books in it, whose questions reach back over thousands of tokens."""
     return pack(bpe, lambda: _long_text(rng), length)
+
+
+def book_row(bpe: Bpe, rng: Random, length: int) -> list[int]:
+    """A row that is one book from the first token on, so that early and late positions hold the same kind of text."""
+    return pack(bpe, lambda: story_book(rng, 44), length)
 
 
 def step_rows(bpe: Bpe, seed: int, step: int, count: int, length: int) -> list[list[int]]:

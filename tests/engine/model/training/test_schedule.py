@@ -21,4 +21,4 @@ def test_lengths_grow_and_short_steps_stay() -> None:
     assert set(lengths[:30]) == {512}
     assert set(lengths[30:60]) == {512, 2048}
     assert set(lengths[60:120]) == {512, 8192}
-    assert lengths[120:].count(8192) == 10
+    assert lengths[120:].count(8192) == 5
