@@ -23,7 +23,10 @@ def main(words: list[str]) -> None:
             lines = both.run(scenario).differences
         except Exception as error:
             lines = [f"{type(error).__name__}: {error}"]
-        print(f"{'ok ' if not lines else 'NOT'} {scenario.name}  ({time.monotonic() - begun:.1f} s)", flush=True)
+        print(
+            f"{'ok ' if not lines else 'NOT'} {scenario.name}  ({time.monotonic() - begun:.1f} s: {both.seconds})",
+            flush=True,
+        )
         for line in lines:
             print(f"      {line}")
     both.stop()

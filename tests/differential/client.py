@@ -80,9 +80,11 @@ class Client:
         finally:
             connection.close()
 
-    def complete(self, prompt: object, n: int = 4, *, leave_out: Sequence[str] = (), **fields: object) -> Body:
+    def complete(
+        self, prompt: object, n: int = 4, *, leave_out: Sequence[str] = (), step: str = "", **fields: object
+    ) -> Body:
         """Greedy completion of ``n`` tokens, recorded; returns the answer."""
-        answer = self.ask("/completion", _completion(prompt, n, fields), leave_out=leave_out)
+        answer = self.ask("/completion", _completion(prompt, n, fields), leave_out=leave_out, step=step)
         return answer if isinstance(answer, dict) else {}
 
     def start(self, prompt: object, n: int = 4, *, path: str = "/completion", **fields: object) -> Running:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from .client import Client
 from .compare import Comparison, compare
 from .scenario import Scenario
@@ -18,19 +20,23 @@ class Pairs:
         self._servers: list[Server] = []
         self.scenarios = 0
         self.fields = 0
+        self.seconds: list[float] = []
 
     def run(self, scenario: Scenario) -> Comparison:
         """Let the scenario's client talk to both, one after the other."""
         servers = self._start(scenario)
         transcripts = []
+        self.seconds = []
         try:
             for server in servers:
                 client = Client(server)
+                begun = time.monotonic()
                 try:
                     scenario.steps(client)
                 finally:
                     client.close()
                 transcripts.append(client.transcript)
+                self.seconds.append(time.monotonic() - begun)
             result = compare(*transcripts)
         except BaseException:
             self.stop()

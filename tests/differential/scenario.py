@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from .client import Client
 
-__all__ = ["ALL", "Scenario", "scenario"]
+__all__ = ["ALL", "DIFFERS", "Scenario", "scenario"]
 
+DIFFERS = "differs, as listed"  # the one step of a scenario that may differ, where it is listed
 Steps = Callable[[Client], None]
 ALWAYS = ("-t", "1", "--no-warmup", "--no-ui")
 COMMON = ("-ctk", "f32", "-ctv", "f32", "--metrics", "--slot-save-path", "SAVES")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
+
 from ..client import Client
-from ..scenario import scenario
+from ..scenario import DIFFERS, scenario
 from .prompts import tokens
 
 NAMES = (
     "x.bin", "", ".", "..", "a/b", "a\\b", "a:b", "a*", "a?", 'a"', "<a", "a>", "a|b", " a", "a ", "a.", "a..b", ".a",
-    "ü.bin", "\u202e", "\ufffd", "\ufeffa", "a\x01", "a\x7f", "a\u0085", "n" * 255, "n" * 256, "\uff0e\uff0e", "\u2215", "日本",
+    "ü.bin", "\u202e", "\ufffd", "\ufeffa", "a\x01", "a\x7f", "a\u0085", "n" * 255, "n" * 256, "\uff0e\uff0e",
+    "\u2215", "日本",
     "a\nb", "~", "con", "%2e",
 )  # fmt: skip
 
@@ -62,16 +65,29 @@ def names(c: Client) -> None:
         c.ask("/slots/0?action=save", {"filename": name}, step=f"save {name!r}")
 
 
-@scenario("files that are no save files", "-c 512 -np 2 -ctk f16 -ctv f16", listed="cut-save-file")
 def cut(c: Client) -> None:
+    c.complete(tokens(30), 2, id_slot=0)
+    c.ask("/slots/0?action=save", {"filename": "x.bin"})
+    whole = (c.server.folder / "x.bin").read_bytes()
+    for part in (0.05, 0.3, 0.6, 0.999):
+        (c.server.folder / "cut.bin").write_bytes(whole[: int(len(whole) * part)])
+        c.ask("/slots/1?action=restore", {"filename": "cut.bin"}, step=f"{part} of it")
+        c.slots()
+
+
+scenario("save files that are cut off, split", "-c 512 -np 2 -ctk f16 -ctv f16")(cut)
+
+
+@scenario("a save file cut off in one pool", "-c 512 -np 2 -kvu", fresh=True, listed="cut-save-file")
+def cut_unified(c: Client) -> None:
     c.complete(tokens(30), 2, id_slot=0)
     c.ask("/slots/0?action=save", {"filename": "x.bin"})
     whole = (c.server.folder / "x.bin").read_bytes()
     (c.server.folder / "cut.bin").write_bytes(whole[: len(whole) // 2])
     try:
-        c.ask("/slots/1?action=restore", {"filename": "cut.bin"})
-    except OSError:
-        c.note("POST /slots/1?action=restore", "no answer")
+        c.note(DIFFERS, c.fetch("/slots/1?action=restore", {"filename": "cut.bin"})[0])
+    except http.client.HTTPException:
+        c.note(DIFFERS, "no answer")
 
 
 @scenario("heads of save files", "-c 512 -np 2 -ctk f16 -ctv f16", fresh=True)

@@ -7,8 +7,10 @@ from ..scenario import scenario
 from .prompts import tokens
 
 BROKEN = (
-    b"", b"{", b"{no}", b"[]", b"5", b'"text"', b"null", b"true", b'{"prompt":"a"} x', b'{"prompt":NaN}', b'{"prompt":"\\ud800"}',
-    b'{"prompt":"\xff"}', b'\xef\xbb\xbf{"prompt":"a","n_predict":1,"temperature":0}', b'{"prompt":1e999}', b'{"prompt":"a",}',
+    b"", b"{", b"{no}", b"[]", b"5", b'"text"', b"null", b"true", b'{"prompt":"a"} x', b'{"prompt":NaN}',
+    b'{"prompt":"\\ud800"}',
+    b'{"prompt":"\xff"}', b'\xef\xbb\xbf{"prompt":"a","n_predict":1,"temperature":0}', b'{"prompt":1e999}',
+    b'{"prompt":"a",}',
     b'{"prompt":"b","prompt":"a","n_predict":1,"temperature":0}', b"\x00", b'{"a":' * 200 + b"1" + b"}" * 200, b"'a'",
     b'{"prompt":"a" /* x */}', b'{"prompt":"a\n"}', b'{"prompt":01}', b'{"prompt":"\\x"}', b"  ", b'{"prompt":"a\t"}',
     b'{"prompt":+1}', b'{"prompt":.5}', b'{"prompt":1.}', b'{"prompt":-}', b'{"prompt":Infinity}',
@@ -33,9 +35,12 @@ def broken(c: Client) -> None:
 @scenario("shapes of prompts")
 def prompts(c: Client) -> None:
     shapes: tuple[object, ...] = (
-        "a", ["a"], ["a", "b"], [300, 301], ["a", 300], [300, "a"], ["a", "b", 300], [[300], [301]], [["a", 300], "b"],
-        [], [[]], [[], "a"], 5, None, True, {}, {"prompt_string": "a"}, [{"prompt_string": "a"}, "b"], {"prompt_string": ["a", 300]},
-        {"prompt_string": 5}, [1.5], ["a", 1.5], ["a", None], [None], [True], [[True]], {"x": 1}, [{"x": 1}], "", [""],
+        "a", ["a"], ["a", "b"], [300, 301], ["a", 300], [300, "a"], ["a", "b", 300], [[300], [301]], [["a", 300],
+        "b"],
+        [], [[]], [[], "a"], 5, None, True, {}, {"prompt_string": "a"}, [{"prompt_string": "a"}, "b"],
+        {"prompt_string": ["a", 300]},
+        {"prompt_string": 5}, [1.5], ["a", 1.5], ["a", None], [None], [True], [[True]], {"x": 1}, [{"x": 1}], "",
+        [""],
         {"prompt_string": "a", "multimodal_data": []}, [[["a"]]], ["a", ["b"]], ["a", [300, 301]],
     )  # fmt: skip
     for shape in shapes:
@@ -44,14 +49,18 @@ def prompts(c: Client) -> None:
 
 
 NUMBERS = (
-    "n_predict", "n_keep", "n_discard", "n_indent", "t_max_predict_ms", "n_cmpl", "n", "n_cache_reuse", "id_slot", "temperature",
-    "dynatemp_range", "top_k", "top_p", "min_p", "typical_p", "top_n_sigma", "xtc_probability", "xtc_threshold", "repeat_last_n",
+    "n_predict", "n_keep", "n_discard", "n_indent", "t_max_predict_ms", "n_cmpl", "n", "n_cache_reuse", "id_slot",
+    "temperature",
+    "dynatemp_range", "top_k", "top_p", "min_p", "typical_p", "top_n_sigma", "xtc_probability", "xtc_threshold",
+    "repeat_last_n",
     "repeat_penalty", "frequency_penalty", "presence_penalty", "dry_multiplier", "dry_base", "dry_allowed_length",
-    "dry_penalty_last_n", "mirostat", "mirostat_tau", "mirostat_eta", "adaptive_target", "adaptive_decay", "seed", "n_probs",
+    "dry_penalty_last_n", "mirostat", "mirostat_tau", "mirostat_eta", "adaptive_target", "adaptive_decay", "seed",
+    "n_probs",
     "logprobs", "min_keep", "sse_ping_interval", "max_tokens", "dynatemp_exponent",
 )  # fmt: skip
 FLAGS = (
-    "stream", "cache_prompt", "return_tokens", "return_progress", "timings_per_token", "post_sampling_probs", "ignore_eos", "verbose",
+    "stream", "cache_prompt", "return_tokens", "return_progress", "timings_per_token", "post_sampling_probs",
+    "ignore_eos", "verbose",
 )  # fmt: skip
 VALUES: tuple[object, ...] = (
     -1,
@@ -111,9 +120,12 @@ numbers(FLAGS)
 def others(c: Client) -> None:
     base: dict[str, object] = {"prompt": [300, 301], "n_predict": 1, "temperature": 0}
     fields: tuple[tuple[str, tuple[object, ...]], ...] = (
-        ("samplers", ("", "kpt", "edskypmxt", "zq", [], ["top_k", "TOP-P", "temp", "typ", "nucleus", "x", 5], 5, None, {}, ["min-p", "minp"], ["top_k", "top_k"])),
-        ("logit_bias", ([[5, 1]], [[5, False]], [[5, True]], [["place", -1]], {"5": 2}, {"place": False}, [[5000, 1], [-1, 1]], [5], [[5]], "x", 5, None, {"5": "x"}, [[5, 1], [5, 2]], [[5.5, 1]])),
-        ("response_fields", (["content"], ["generation_settings/seed", "x"], [], "content", 5, None, [5], ["content/x"], ["timings/cache_n"], {})),
+        ("samplers", ("", "kpt", "edskypmxt", "zq", [], ["top_k", "TOP-P", "temp", "typ", "nucleus", "x", 5], 5,
+        None, {}, ["min-p", "minp"], ["top_k", "top_k"])),
+        ("logit_bias", ([[5, 1]], [[5, False]], [[5, True]], [["place", -1]], {"5": 2}, {"place": False}, [[5000,
+        1], [-1, 1]], [5], [[5]], "x", 5, None, {"5": "x"}, [[5, 1], [5, 2]], [[5.5, 1]])),
+        ("response_fields", (["content"], ["generation_settings/seed", "x"], [], "content", 5, None, [5],
+        ["content/x"], ["timings/cache_n"], {})),
         ("stream_options", ({"include_usage": True}, {"include_usage": 5}, 5, None, [], {})),
         ("dry_sequence_breakers", (["x"], [], "x", 5, None, [5], {})),
         ("seed", (0, 5, -1, -5, 4294967295, 4294967296, 1.9)),
@@ -129,10 +141,12 @@ def others(c: Client) -> None:
 def chain(c: Client) -> None:
     for fields in (
         {"repeat_penalty": 1.8}, {"presence_penalty": 2.0, "repeat_last_n": 8}, {"frequency_penalty": 2.0},
-        {"dry_multiplier": 4.0, "dry_allowed_length": 1}, {"logit_bias": [["place", -100]]}, {"samplers": ["top_k"], "top_k": 1},
+        {"dry_multiplier": 4.0, "dry_allowed_length": 1}, {"logit_bias": [["place", -100]]},
+        {"samplers": ["top_k"], "top_k": 1},
         {"samplers": ["temperature"]}, {"samplers": ["penalties", "temperature"], "repeat_penalty": 1.5},
         {"temperature": 0.8, "top_k": 1}, {"temperature": 2.0, "top_p": 0.0}, {"temperature": 1.0, "min_p": 1.0},
-        {"temperature": 1.0, "top_n_sigma": 0.0001}, {"temperature": -1.0}, {"repeat_penalty": 1.8, "repeat_last_n": 0},
+        {"temperature": 1.0, "top_n_sigma": 0.0001}, {"temperature": -1.0}, {"repeat_penalty": 1.8,
+        "repeat_last_n": 0},
         {"dry_multiplier": 4.0, "dry_allowed_length": 1, "dry_penalty_last_n": 4, "dry_base": 3.0},
         {"repeat_penalty": 1e-40}, {"repeat_penalty": -1.0}, {"repeat_penalty": 0.5},
     ):  # fmt: skip
@@ -143,11 +157,14 @@ def chain(c: Client) -> None:
 @scenario("post-sampling probabilities after each sampler")
 def after_samplers(c: Client) -> None:
     for fields in (
-        {"samplers": []}, {"samplers": ["top_k"], "top_k": 5}, {"samplers": ["top_p"], "top_p": 0.5}, {"samplers": ["min_p"], "min_p": 0.2},
+        {"samplers": []}, {"samplers": ["top_k"], "top_k": 5}, {"samplers": ["top_p"], "top_p": 0.5},
+        {"samplers": ["min_p"], "min_p": 0.2},
         {"samplers": ["typ_p"], "typical_p": 0.5}, {"samplers": ["top_n_sigma"], "top_n_sigma": 1.0},
-        {"samplers": ["temperature"], "temperature": 0.5}, {"samplers": ["temperature"], "temperature": 1.0, "dynatemp_range": 0.5, "dynatemp_exponent": 2.0},
+        {"samplers": ["temperature"], "temperature": 0.5}, {"samplers": ["temperature"], "temperature": 1.0,
+        "dynatemp_range": 0.5, "dynatemp_exponent": 2.0},
         {"samplers": ["penalties"], "repeat_penalty": 1.5}, {"samplers": ["top_p"], "top_p": 0.5, "min_keep": 4},
-        {"samplers": ["min_p"], "min_p": 0.9, "min_keep": 3}, {"samplers": ["top_k", "top_p", "temperature"], "top_k": 8, "top_p": 0.8, "temperature": 1.5},
+        {"samplers": ["min_p"], "min_p": 0.9, "min_keep": 3}, {"samplers": ["top_k", "top_p", "temperature"],
+        "top_k": 8, "top_p": 0.8, "temperature": 1.5},
         {"samplers": ["penalties"], "frequency_penalty": 0.5, "presence_penalty": 0.3},
         {"samplers": ["dry"], "dry_multiplier": 1.0, "dry_allowed_length": 1},
     ):  # fmt: skip

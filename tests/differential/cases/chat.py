@@ -44,7 +44,8 @@ def messages(c: Client) -> None:
     answer = {"role": "assistant", "content": "A slot"}
     for given in (
         [], [{"role": "system", "content": "Be kind."}, USER], [USER, answer], [USER, answer, USER],
-        [USER, answer, answer], [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}],
+        [USER, answer, answer], [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text",
+        "text": "b"}]}],
         [{"role": "user", "content": None}], [{"role": "user"}], [{"content": "a"}], [{"role": "assistant"}],
         [{"role": "user", "content": 5}], [{"role": "user", "content": [{"type": "x"}]}], "text", None, {}, [5],
         [{"role": "tool", "content": "x"}], [{"role": 5, "content": "x"}], [answer],
@@ -62,8 +63,9 @@ def messages(c: Client) -> None:
 @scenario("tokenize and detokenize")
 def tokenizing(c: Client) -> None:
     texts = (
-        "", " ", "Hello, world!", "  two  spaces\n\n\tand tabs", "it's don't WE'RE 12345 3.14", "日本語 text", "e\u0301",
-        "<|im_start|>user\nhi<|im_end|>", "<|endoftext|>", "👩‍👩‍👧", "\x00\x07\x7f", "a" * 300, "\u00a0\u2003x", "ÀÉÎõü",
+        "", " ", "Hello, world!", "  two  spaces\n\n\tand tabs", "it's don't WE'RE 12345 3.14", "日本語", "e\u0301",
+        "<|im_start|>user\nhi<|im_end|>", "<|endoftext|>", "👩‍👩‍👧", "\x00\x07\x7f", "a" * 300, "\u00a0\u2003x",
+        "ÀÉÎõü",
         "slot_id=7;n_ctx->256", "\r\n\r\n", "1\u00bd\u0663", "\ud7ff\ue000\U0010ffff",
     )  # fmt: skip
     for text in texts:

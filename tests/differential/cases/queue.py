@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from collections.abc import Mapping
 
 from ..client import Client, Running
-from ..scenario import scenario
+from ..scenario import DIFFERS, scenario
 from .prompts import tokens
 
 LONG = 1200
@@ -30,7 +32,7 @@ def _queue(c: Client, waiting: int, *args: object, **fields: object) -> Running:
 def seven(c: Client) -> None:
     both = c.start([tokens(20, 0), tokens(20, 1)], LONG, ignore_eos=True)
     c.until_busy(2)
-    runs = {name: _queue(c, n, tokens(20, n + 9), 40, ignore_eos=True) for n, name in enumerate("cdefg", 1)}
+    runs = {name: _queue(c, n, tokens(20, n + 9), 40 * n, ignore_eos=True) for n, name in enumerate("cdefg", 1)}
     both.end("a, b")
     _order(c, runs)
     c.slots()
@@ -69,17 +71,17 @@ def overtaking(c: Client) -> None:
 
 @scenario("a newcomer takes an idle slot before those who wait", ROOMY, fresh=True)
 def newcomer(c: Client) -> None:
-    long = c.start(tokens(20, 0), LONG, id_slot=0, ignore_eos=True)
+    long = c.start(tokens(20, 0), 2 * LONG, id_slot=0, ignore_eos=True)
     c.until_busy(1)
     pinned = _queue(c, 1, tokens(20, 2), 10, id_slot=0, ignore_eos=True)
     c.complete(tokens(20, 3), 5, ignore_eos=True)
-    c.note("waits", c.gauge("requests_deferred"))
+    c.until_deferred(1)
     long.end("long")
     pinned.end("pinned")
     c.slots()
 
 
-@scenario("all slots busy (C68)", ROOMY)
+@scenario("all slots busy (C68)", ROOMY, fresh=True)
 def all_busy(c: Client) -> None:
     c.ask("/slots?fail_on_no_slot=1", step="idle")
     c.until_idle()
@@ -150,15 +152,14 @@ def family_errors(c: Client) -> None:
     "pinning to a busy slot never touches the running request", "-c 8192 -np 2", fresh=True, listed="pin-to-busy-slot"
 )
 def pin_to_busy(c: Client) -> None:
+    c.complete(tokens(40, 1), 5, id_slot=0, ignore_eos=True)
+    c.complete(tokens(20, 2), 5, id_slot=0, ignore_eos=True)
     stream = c.open(tokens(20, 0), 800, id_slot=0, ignore_eos=True)
-    c.until_generating(0)
-    second = c.start(tokens(40, 1), 5, id_slot=0, ignore_eos=True)
+    stream.take(3)
+    second = c.start([*tokens(40, 1), 500], 5, id_slot=0, ignore_eos=True)
     c.until_deferred(1)
     events = stream.rest()
-    text = "".join(str(event["content"]) for event in events[:-1] if isinstance(event, dict))
-    c.note("text", text)
-    last = events[-1]
-    c.note("cached at the end", last["tokens_cached"] if isinstance(last, dict) and "tokens_cached" in last else last)
+    c.note(DIFFERS, events[-1])
     second.end("second")
     c.slots()
 
@@ -186,6 +187,16 @@ def dropped(c: Client) -> None:
     slot = c.look()[1]
     c.note("afterwards", {key: value for key, value in slot.items() if key != "n_prompt_tokens"})
     c.note("kept", bool(slot["n_prompt_tokens"]))
+
+
+@scenario("a client that goes away frees its slot", ROOMY, fresh=True, listed="disconnect-frees-at-once")
+def gone(c: Client) -> None:
+    with socket.create_connection(("127.0.0.1", c.server.port)) as link:
+        body = json.dumps({"prompt": tokens(20), "n_predict": LONG, "temperature": 0, "ignore_eos": True})
+        link.sendall(f"POST /completion HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+        c.until_busy(1)
+    c.until_idle()
+    c.note(DIFFERS, c.gauge("tokens_predicted_total") == LONG)
 
 
 @scenario("a waiting stream that is dropped leaves the queue", "-c 8192 -np 1 -cram 0", fresh=True)
