@@ -26,6 +26,7 @@ class GhostKv:
     def __init__(self, shape: KvShape, n_cells: int, type_k: str, type_v: str) -> None:
         self.nbytes = kv_bytes(shape, n_cells, type_k, type_v)
         self.type_k, self.type_v = type_k, type_v
+        self.v_transposed = False
 
     def copy_stream(self, source: int, target: int) -> None:
         """Nothing to copy."""

@@ -39,7 +39,12 @@ class SequenceRun:
 
 
 class KvStore(Protocol):
-    """K and V of all cells, held once, in their types' own bytes."""
+    """K and V of all cells, held once, in their types' own bytes.
+
+    ``v_transposed``: a save file holds V value by value, as llama-server writes it without flash attention.
+    """
+
+    v_transposed: bool
 
     @property
     def nbytes(self) -> int:

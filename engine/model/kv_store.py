@@ -18,7 +18,7 @@ CellIds = NDArray[np.intp]
 HEADER = struct.Struct("<4I")
 HEADER_NAMES = ("v_trans", "n_layer", "n_rot_k", "n_rot_v")
 LAYER_HEADER = struct.Struct("<iQ")
-NOT_TRANSPOSED = 0
+TRANSPOSED_HEADER = struct.Struct("<iII")
 
 
 class KvTensor:
@@ -79,6 +79,26 @@ class KvTensor:
         self.items[layer, rows] = np.frombuffer(body, self.items.dtype).reshape(len(rows), -1)
         return end
 
+    def transposed_bytes(self, layer: int, rows: CellIds) -> bytes:
+        """Like `layer_bytes`, value by value: one run over all cells for each."""
+        body: bytes = self.items[layer, rows].T.tobytes()
+        return TRANSPOSED_HEADER.pack(*self._transposed_header) + body
+
+    def take_transposed(self, layer: int, rows: CellIds, data: memoryview) -> int:
+        """Inverse of `transposed_bytes`; returns the bytes used. Raises `ValueError`."""
+        found = TRANSPOSED_HEADER.unpack_from(_at_least(data, TRANSPOSED_HEADER.size))
+        if found != self._transposed_header:
+            raise ValueError(f"mismatched shape of layer {layer}: {found} instead of {self._transposed_header}")
+        end = TRANSPOSED_HEADER.size + self.row_bytes * len(rows)
+        body = _at_least(data, end)[TRANSPOSED_HEADER.size : end]
+        self.items[layer, rows] = np.frombuffer(body, self.items.dtype).reshape(-1, len(rows)).T
+        return end
+
+    @property
+    def _transposed_header(self) -> tuple[int, int, int]:
+        """Type, bytes of one element, values of a cell."""
+        return self.kind.ggml_id, self.items.itemsize, self.items.shape[2]
+
 
 def _at_least(data: memoryview, n_bytes: int) -> memoryview:
     if len(data) < n_bytes:
@@ -93,6 +113,7 @@ class TypedKvStore:
         self.shape = shape
         self.n_stream = n_stream
         self.n_cells = n_cells
+        self.v_transposed = False
         self.k = self._tensor(kv_type(type_k), shape.head_dim_k, is_k=True)
         self.v = self._tensor(kv_type(type_v), shape.head_dim_v, is_k=False)
 
@@ -130,8 +151,9 @@ class TypedKvStore:
         """Serialise cells: sizes, then K of all layers, then V of all layers."""
         rows = self.rows(stream, cells)
         parts = [HEADER.pack(*self._sizes())]
-        for tensor in (self.k, self.v):
-            parts += [tensor.layer_bytes(layer, rows) for layer in range(self.shape.n_layer)]
+        pack_v = self.v.transposed_bytes if self.v_transposed else self.v.layer_bytes
+        for pack in (self.k.layer_bytes, pack_v):
+            parts += [pack(layer, rows) for layer in range(self.shape.n_layer)]
         return b"".join(parts)
 
     def write(self, stream: int, cells: CellIds, data: bytes | memoryview) -> int:
@@ -143,10 +165,11 @@ class TypedKvStore:
                 raise ValueError(f"mismatched {name}: {value} instead of {wanted}")
         used = HEADER.size
         rows = self.rows(stream, cells)
-        for tensor in (self.k, self.v):
+        take_v = self.v.take_transposed if self.v_transposed else self.v.take_layer
+        for take in (self.k.take_layer, take_v):
             for layer in range(self.shape.n_layer):
-                used += tensor.take_layer(layer, rows, view[used:])
+                used += take(layer, rows, view[used:])
         return used
 
     def _sizes(self) -> tuple[int, int, int, int]:
-        return NOT_TRANSPOSED, self.shape.n_layer, self.k.n_rotated, self.v.n_rotated
+        return int(self.v_transposed), self.shape.n_layer, self.k.n_rotated, self.v.n_rotated

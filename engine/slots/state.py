@@ -30,6 +30,7 @@ class CoreState:
         self.events: list[Event] = []
         self.log = Log(options.verbosity, self.tell, lambda: self.now)
         store = model.new_kv(plan.n_stream, plan.n_ctx_seq, plan.flags.type_k, plan.flags.type_v)
+        store.v_transposed = plan.flags.flash_attn == "off"
         self.cache = KvCache(plan, store, model.kv_shape)
         self.slots = tuple(Slot(i, plan.slot_n_ctx, sequence) for i, sequence in enumerate(self.cache.sequences))
         self.queue = TaskQueue()

@@ -62,6 +62,7 @@ class StubKv:
     def __init__(self, n_stream: int, n_cells: int, type_k: str = "f32", type_v: str = "f32") -> None:
         self.type_k = type_k
         self.type_v = type_v
+        self.v_transposed = False
         self.kept = np.full((n_stream, n_cells, 2), -1, np.int32)
 
     @property

@@ -83,7 +83,7 @@ def cut_unified(c: Client) -> None:
     c.complete(tokens(30), 2, id_slot=0)
     c.ask("/slots/0?action=save", {"filename": "x.bin"})
     whole = (c.server.folder / "x.bin").read_bytes()
-    (c.server.folder / "cut.bin").write_bytes(whole[: len(whole) // 2])
+    (c.server.folder / "cut.bin").write_bytes(whole[: len(whole) * 19 // 20])
     try:
         c.note(DIFFERS, c.fetch("/slots/1?action=restore", {"filename": "cut.bin"})[0])
     except http.client.HTTPException:
