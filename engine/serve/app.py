@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from . import info, texts
 from .actions import slot_action
+from .body import TooLargeError
 from .completions import ClientGoneError, chat_completions, completions, input_tokens, native
 from .edge import Edge
 from .errors import ApiError, error_body, outer_error
@@ -57,6 +58,7 @@ def make_app(state: ServerState) -> Edge:
     handlers = {
         ApiError: _refused,
         HTTPException: _not_found,
+        TooLargeError: _too_large,
         ClientGoneError: _gone,
         ClientDisconnect: _gone,
         Exception: _broken,
@@ -75,6 +77,10 @@ async def _refused(_: Request, error: Exception) -> Response:
 async def _not_found(_: Request, error: Exception) -> Response:
     """Unknown paths, and known ones with another method."""
     return json_reply(outer_error("File Not Found", "not_found_error"), 404)
+
+
+async def _too_large(_: Request, error: Exception) -> Response:
+    return Response(status_code=413)
 
 
 async def _gone(_: Request, error: Exception) -> Response:

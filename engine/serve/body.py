@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import math
 import struct
+from email.parser import BytesParser
 from typing import NoReturn
 
 from .errors import ApiError
 
-__all__ = ["MAX_BODY", "as_f32", "read_json", "type_name", "write_json"]
+__all__ = ["MAX_BODY", "TooLargeError", "as_f32", "read_form", "read_json", "type_name", "write_json"]
 
 MAX_BODY = 100 * 1024 * 1024
+
+
+class TooLargeError(Exception):
+    """A body is longer than `MAX_BODY` bytes."""
 
 
 def read_json(data: bytes) -> object:
@@ -33,6 +38,18 @@ def read_json(data: bytes) -> object:
         raise ApiError(f"[json.exception.out_of_range.406] {error}") from None
     except ValueError as error:
         _fail(str(error))
+
+
+def read_form(data: bytes, content_type: str) -> dict[str, object]:
+    """The text fields of a ``multipart/form-data`` body, as the members of an object."""
+    message = BytesParser().parsebytes(b"Content-Type: " + content_type.encode("latin-1") + b"\r\n\r\n" + data)
+    fields: dict[str, object] = {}
+    for part in message.walk():
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        if isinstance(name, str) and isinstance(content, bytes):
+            fields[name] = content.decode("utf-8", "replace")
+    return fields
 
 
 def _fail(why: str) -> NoReturn:

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from ..model.interface import TokenIds
 from ..slots.task import Failed, Final
 from .answers import failure, final_json, only_fields
-from .body import read_json, type_name
+from .body import read_form, read_json, type_name
 from .chat import ChatPrompt, read_chat
 from .errors import ApiError
 from .fields import Fields
@@ -37,13 +37,14 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+LARGE_BODY = 256 * 1024  # bytes; parsing more would hold up the others
 Prepared = tuple[list[TokenIds], RequestOptions]
 Whole = Callable[[Sequence[Final]], object]
 
 
 async def read_object(request: Request) -> Json:
     """The body as an object. Raises `ApiError`."""
-    body = read_json(await request.body())
+    body = await _read(request)
     if not isinstance(body, dict):
         raise ApiError(f"[json.exception.type_error.304] cannot use at() with {type_name(body)}")
     return body
@@ -51,8 +52,16 @@ async def read_object(request: Request) -> Json:
 
 async def read_members(request: Request) -> Json:
     """The body's members; a body that is no object has none."""
-    body = read_json(await request.body())
+    body = await _read(request)
     return body if isinstance(body, dict) else {}
+
+
+async def _read(request: Request) -> object:
+    kind = request.headers.get("content-type", "")
+    data = await request.body()
+    if kind.startswith("multipart/form-data"):
+        return read_form(data, kind)
+    return read_json(data) if len(data) < LARGE_BODY else await asyncio.to_thread(read_json, data)
 
 
 def _state(request: Request) -> ServerState:

@@ -8,6 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .body import MAX_BODY, TooLargeError
 from .errors import outer_error
 from .replies import json_reply
 from .state import ServerState
@@ -40,7 +41,10 @@ class Edge:
             return
         headers = Headers(scope=scope)
         answer = self._early_answer(scope, headers)
-        await (answer or self._app)(scope, receive, self._finishing(scope, headers, send))
+        if _told_length(headers) > MAX_BODY:
+            await _drain(receive)
+            answer = Response(status_code=413)
+        await (answer or self._app)(scope, _limited(receive), self._finishing(scope, headers, send))
 
     def _early_answer(self, scope: Scope, headers: Headers) -> Response | None:
         """OPTIONS, then loading, then the key."""
@@ -80,3 +84,29 @@ class Edge:
         if len(self._answers) > CONNECTIONS_REMEMBERED:
             self._answers.popitem(last=False)
         return number
+
+
+def _told_length(headers: Headers) -> int:
+    text = headers.get("content-length", "")
+    return int(text) if text.isdigit() else 0
+
+
+async def _drain(receive: Receive) -> None:
+    """Read on, or the client would see a reset connection instead of the answer."""
+    while (await receive()).get("more_body"):
+        pass
+
+
+def _limited(receive: Receive) -> Receive:
+    """Count what comes, for bodies whose head does not tell their length."""
+    size = 0
+
+    async def count() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > MAX_BODY:
+            raise TooLargeError
+        return message
+
+    return count

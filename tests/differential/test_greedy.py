@@ -8,8 +8,9 @@ from .client import Client
 from .servers import REAL, Server, start
 
 PROMPTS = (
-    "A slot is", "The KV cache", "When a request waits", "Once upon a time", "The server", "Each token", "A long prompt",
-    "What is a batch?", "The little cat", "If two requests", "The queue holds", "A context of 4096", "Jack said", "In the morning",
+    "A slot is", "The KV cache", "When a request waits", "Once upon a time", "The server", "Each token",
+    "A long prompt", "What is a batch?", "The little cat", "If two requests", "The queue holds", "A context of 4096",
+    "Jack said", "In the morning",
     "Unified memory means", "A prefix that", "The first token", "Anna and Ben", "To free a slot", "The oldest entry",
 )  # fmt: skip
 LENGTH = 64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..client import Client
-from ..scenario import scenario
+from ..scenario import DIFFERS, scenario
 from .prompts import tokens
 
 BROKEN = (
@@ -30,6 +30,23 @@ def broken(c: Client) -> None:
         ):
             c.ask(path, body, method="POST", step=f"{path} {body[:40]!r}")
     c.ask("/completion", method="POST")
+
+
+@scenario("bodies of other kinds")
+def kinds(c: Client) -> None:
+    form = b'--B\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n--B--\r\n'
+    heads = {"Content-Type": "multipart/form-data; boundary=B"}
+    c.ask("/tokenize", form % (b"content", b"ab"), headers=heads)
+    c.ask("/completion", form % (b"n_predict", b"1"), headers=heads, step="no prompt")
+    c.ask("/tokenize", b'{"content":"ab"}', headers={"Content-Type": "text/plain"})
+    size = 100 * 1024 * 1024 + 1
+    c.raw(f"POST /completion HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode() + b"x" * size)
+
+
+@scenario("a body nested deeper than anybody needs", listed="deep-json")
+def deep(c: Client) -> None:
+    body = b'{"content":"a","x":' + b"[" * 10_000 + b"]" * 10_000 + b"}"
+    c.note(DIFFERS, c.fetch("/tokenize", body)[0])
 
 
 @scenario("shapes of prompts")
