@@ -68,11 +68,17 @@ def _add_verbose(chunk: Json, native: Json, *, last: bool) -> None:
 
 
 async def events(
-    request: RunningRequest, first: Result, shown: StreamFormat, options: RequestOptions, *, done_mark: bool
+    request: RunningRequest,
+    first: Result,
+    shown: StreamFormat,
+    options: RequestOptions,
+    *,
+    done_mark: bool,
+    clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[str]:
     """The event stream after its first result, pings included; ends the request whatever happens."""
     result: Result | None = first
-    last_event = time.monotonic()
+    last_event = clock()
     is_first = True
     failed = False
     try:
@@ -81,9 +87,9 @@ async def events(
                 try:
                     result = await request.next(1.0)
                 except TimeoutError:
-                    silent = time.monotonic() - last_event
-                    if 0 < options.sse_ping_interval < silent:
-                        last_event = time.monotonic()
+                    now = clock()
+                    if 0 < options.sse_ping_interval < now - last_event:
+                        last_event = now
                         yield PING
                     continue
             if isinstance(result, Failed):
@@ -94,7 +100,7 @@ async def events(
             if isinstance(result, Started) and not is_first and _shows_start(result, options):
                 text = "data: null\n\n"
             if text:
-                last_event = time.monotonic()
+                last_event = clock()
                 yield text
             is_first, result = False, None
         if done_mark and not failed:

@@ -1,0 +1,102 @@
+"""What surrounds the handlers: loading, keys, origins, connections (spec §7.1)."""
+
+from __future__ import annotations
+
+import http.client
+
+import pytest
+
+from .face import Face
+
+LOADING = '{"error":{"message":"Loading model","type":"unavailable_error","code":503}}'
+NO_KEY = '{"error":{"message":"Invalid API Key","type":"authentication_error","code":401}}'
+GUARDED = ("/slots", "/props", "/models", "/v1/models", "/metrics", "/nothing")
+
+
+def test_everything_is_503_while_loading_even_without_a_key() -> None:
+    with Face("-np 1 --api-key k", loaded=False) as face:
+        for path in ("/health", "/v1/health", *GUARDED):
+            answer = face.ask(path)
+            assert (answer.status, answer.text) == (503, LOADING), path
+        assert face.ask("/completion", {"prompt": "a"}).status == 503
+        assert face.ask("/health", method="OPTIONS").status == 200
+        face.load()
+        assert face.ask("/health").text == '{"status":"ok"}'
+        assert face.ask("/slots").status == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer one"}, 200),
+        ({"Authorization": "two"}, 200),
+        ({"X-Api-Key": "one"}, 200),
+        ({"X-Api-Key": "Bearer one"}, 200),
+        ({"Authorization": "bearer one"}, 401),
+        ({"Authorization": "Bearer  one"}, 401),
+        ({"Authorization": "Bearer three", "X-Api-Key": "one"}, 401),
+        ({"Authorization": "", "X-Api-Key": "one"}, 200),
+    ],
+)
+def test_where_a_key_may_stand(headers: dict[str, str], status: int) -> None:
+    with Face("-np 1 --api-key one,two") as face:
+        assert face.ask("/slots", headers=headers).status == status
+
+
+def test_only_health_is_open_and_401_comes_before_404_and_501() -> None:
+    with Face("-np 1 --api-key one --no-slots") as face:
+        assert face.ask("/health").status == face.ask("/v1/health").status == 200
+        for path in GUARDED:
+            answer = face.ask(path)
+            assert (answer.status, answer.text) == (401, NO_KEY), path
+        with_key = {"Authorization": "Bearer one"}
+        assert face.ask("/slots", headers=with_key).status == 501
+        assert face.ask("/nothing", headers=with_key).status == 404
+
+
+def test_a_key_never_appears_in_an_answer() -> None:
+    with Face("-np 1 --api-key secret-key-17") as face:
+        for path in ("/props", "/slots", "/v1/models", "/health"):
+            assert "secret-key-17" not in face.ask(path, headers={"Authorization": "secret-key-17"}).text
+
+
+def test_a_prefix_stands_before_every_route() -> None:
+    with Face("-np 1 --api-prefix /llm") as face:
+        assert (face.ask("/llm/health").status, face.ask("/health").status, face.ask("/llm/slots").status) == (
+            200,
+            404,
+            200,
+        )
+
+
+def test_the_origin_is_allowed_and_preflight_needs_no_key() -> None:
+    with Face("-np 1 --api-key k") as face:
+        origin = {"Origin": "http://a.example"}
+        assert face.ask("/health", headers=origin).headers["Access-Control-Allow-Origin"] == "http://a.example"
+        assert face.ask("/health").headers["Access-Control-Allow-Origin"] == ""
+        answer = face.ask("/slots", method="OPTIONS", headers=origin)
+        assert (answer.status, answer.text, answer.headers["Content-Type"]) == (200, "", "text/html")
+        assert answer.headers["Access-Control-Allow-Methods"] == "GET, POST, DELETE, OPTIONS"
+
+
+def test_a_connection_stays_open_until_its_hundredth_answer() -> None:
+    with Face("-np 1") as face:
+        connection = http.client.HTTPConnection("127.0.0.1", face.port, timeout=10)
+        kept = []
+        for _ in range(100):
+            connection.request("GET", "/health")
+            answer = connection.getresponse()
+            answer.read()
+            kept.append((answer.headers["Keep-Alive"], answer.headers["Connection"]))
+        connection.close()
+        assert kept == [("timeout=5, max=100", None)] * 99 + [(None, "close")]
+
+
+def test_fail_on_no_slot_fails_for_any_value_but_an_empty_one() -> None:
+    with Face("-c 8192 -np 1") as face:
+        assert face.ask("/slots?fail_on_no_slot=1").status == 200
+        with face.post("/completion", {"prompt": "a", "n_predict": 8000, "ignore_eos": True, "stream": True}) as link:
+            assert link.recv(20).startswith(b"HTTP/1.1 200")
+            statuses = [face.ask(f"/slots{query}").status for query in ("?fail_on_no_slot=0", "?fail_on_no_slot=", "")]
+            assert statuses == [503, 200, 200]

@@ -1,0 +1,97 @@
+"""Parameters of a completion (spec §8.3)."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from slotview.engine.flags import parse_flags
+from slotview.engine.model.sampling_params import DEFAULT_SAMPLERS
+from slotview.engine.serve.errors import ApiError
+from slotview.engine.serve.params import RequestOptions, read_params
+from tests.engine.stub_model import ByteTokenizer
+
+FULL_ORDER = (
+    "verbose", "timings_per_token", "stream", "cache_prompt", "return_tokens", "return_progress", "sse_ping_interval",
+    "n_predict", "n_indent", "n_keep", "n_discard", "n_cmpl", "n_cache_reuse", "t_max_predict_ms", "top_k", "top_p",
+    "min_p", "top_n_sigma", "xtc_probability", "xtc_threshold", "typical_p", "temperature", "dynatemp_range",
+    "dynatemp_exponent", "repeat_last_n", "repeat_penalty", "frequency_penalty", "presence_penalty", "dry_multiplier",
+    "dry_base", "dry_allowed_length", "dry_penalty_last_n", "mirostat", "mirostat_tau", "mirostat_eta",
+    "adaptive_target", "adaptive_decay", "seed", "n_probs", "min_keep", "post_sampling_probs",
+    "dry_sequence_breakers", "ignore_eos", "stop", "samplers",
+)  # fmt: skip
+
+
+def read(body: dict[str, object], words: str = "") -> RequestOptions:
+    return read_params(body, parse_flags(words.split()), 2, ByteTokenizer())
+
+
+def refused(body: dict[str, object]) -> str:
+    with pytest.raises(ApiError) as told:
+        read(body)
+    return told.value.message
+
+
+def test_of_several_wrong_fields_the_servers_first_is_told() -> None:
+    body: dict[str, object] = {name: {} for name in reversed(FULL_ORDER)} | {"stop": [5], "samplers": [5]}
+    for name in FULL_ORDER:
+        assert refused(body).startswith(f"Field '{name}': ")
+        del body[name]
+    assert read(body).params.n_cmpl == 1
+
+
+def test_defaults_come_from_the_command_line() -> None:
+    options = read({}, "-n 7 --keep 3 -r end --no-cache-prompt --cache-reuse 5 --temp 0.25 --sse-ping-interval 4")
+    params = options.params
+    assert (params.requested_n_predict, params.n_predict, params.n_keep) == (7, None, 3)
+    assert (params.stop, params.cache_prompt, params.n_cache_reuse) == (("end",), False, 5)
+    assert (params.sampling.temperature, options.sse_ping_interval) == (0.25, 4)
+
+
+@pytest.mark.parametrize(("given", "limit"), [(None, None), (-1, None), (0, 0), (5, 5), (2.7, 2)])
+def test_n_predict_minus_one_means_the_servers_limit(given: object, limit: int | None) -> None:
+    assert read({"n_predict": given}, "-n 9").params.n_predict == limit
+
+
+def test_samplers_in_any_spelling() -> None:
+    assert read({"samplers": ["TOP-K", "temp", "nucleus", "x"]}).params.sampling.samplers == (
+        "top_k",
+        "temperature",
+        "top_p",
+    )
+    assert read({"samplers": "kpz"}).params.sampling.samplers == ("top_k", "top_p")
+    assert read({"samplers": []}).params.sampling.samplers == ()
+    assert read({"samplers": 5}).params.sampling.samplers == DEFAULT_SAMPLERS
+
+
+def test_logit_bias_of_ids_texts_and_false() -> None:
+    bias = read({"logit_bias": [[5, 1], ["ab", False], [6, True], [999, 1], [7], "x"]}).params.sampling.logit_bias
+    assert bias == ((5, 1.0), (97, -math.inf), (98, -math.inf))
+    assert read({"logit_bias": {"5": 2, "a": -1}}).params.sampling.logit_bias == ((5, 2.0), (97, -1.0))
+
+
+def test_ignore_eos_forbids_every_end_token_after_the_own_bias() -> None:
+    assert read({"ignore_eos": True, "logit_bias": [[0, 3]]}).params.sampling.logit_bias == ((0, 3.0), (0, -math.inf))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [("x", ("x",)), ([], ("end",)), (5, ("end",)), ([None, [], "y"], ("y",)), ("", ("",)), (None, ("end",))],
+)
+def test_stop_strings_or_the_servers_own(given: object, words: tuple[str, ...]) -> None:
+    assert read({"stop": given}, "-r end").params.stop == words
+
+
+@pytest.mark.parametrize("name", ["grammar", "json_schema", "tools", "lora"])
+def test_what_is_no_part_of_a_slot_engine_is_refused_clearly(name: str) -> None:
+    with pytest.raises(ApiError) as told:
+        read({name: [{"x": 1}]})
+    assert told.value.status == 501
+    assert "does not support" in told.value.message
+
+
+def test_a_json_schema_as_response_format_is_refused_and_plain_text_is_not() -> None:
+    assert read({"response_format": {"type": "text"}}).params.n_cmpl == 1
+    with pytest.raises(ApiError, match="JSON schemas"):
+        read({"response_format": {"type": "json_object"}})

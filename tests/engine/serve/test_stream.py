@@ -1,0 +1,83 @@
+"""Event streams: pings, and what one output's end does to the others."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import cast
+
+from slotview.engine.flags import parse_flags
+from slotview.engine.serve import stream as module
+from slotview.engine.serve.params import read_params
+from slotview.engine.serve.running import RunningRequest
+from slotview.engine.slots.task import Failed, Result, Started
+from tests.engine.stub_model import ByteTokenizer
+
+from .face import Face
+
+
+class Quiet:
+    """A request that is silent for a number of looks, then fails."""
+
+    def __init__(self, silent: int) -> None:
+        self.silent = silent
+        self.closed = False
+
+    @property
+    def is_over(self) -> bool:
+        return False
+
+    async def next(self, timeout: float | None = None) -> Result:
+        self.silent -= 1
+        if self.silent >= 0:
+            raise TimeoutError
+        return Failed(1, 0, 500, "server_error", "it broke")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def _events(silent: int, interval: int) -> tuple[list[str], Quiet]:
+    """Events of a request whose looks are a second apart."""
+    options = read_params({"sse_ping_interval": interval}, parse_flags([]), 1, ByteTokenizer())
+    request = Quiet(silent)
+    made = module.events(
+        cast(RunningRequest, request),
+        Started(1, 0, 0, 5, 0),
+        lambda _: [],
+        options,
+        done_mark=True,
+        clock=count().__next__,
+    )
+    return [event async for event in made], request
+
+
+async def test_a_silent_stream_is_pinged_when_more_than_the_interval_has_passed() -> None:
+    found, request = await _events(6, 1)
+    assert found[:-1] == [":\n\n"] * 3
+    assert found[-1] == 'data: {"error":{"code":500,"message":"it broke","type":"server_error"}}\n\n'
+    assert request.closed
+
+
+async def test_no_pings_where_they_are_off() -> None:
+    for interval in (0, -1):
+        found, _ = await _events(90, interval)
+        assert len(found) == 1
+
+
+def test_text_held_back_at_a_limit_comes_with_the_last_event() -> None:
+    with Face() as face:
+        body = {"prompt": "hello", "n_predict": 8, "temperature": 0}
+        whole = str(face.ask("/completion", body).json["content"])
+        events = face.ask("/completion", body | {"stream": True, "stop": [whole + "#"]}).events
+        assert "".join(str(event["content"]) for event in events) == whole
+        assert events[-1]["content"]
+
+
+def test_outputs_of_one_stream_are_told_apart_by_index() -> None:
+    with Face("-c 1024 -np 4") as face:
+        prompts = ["one", "two", "three"]
+        events = face.ask("/completion", {"prompt": prompts, "n_predict": 3, "temperature": 0, "stream": True}).events
+        for index, prompt in enumerate(prompts):
+            alone = face.ask("/completion", {"prompt": prompt, "n_predict": 3, "temperature": 0}).json
+            assert "".join(str(e["content"]) for e in events if e["index"] == index) == alone["content"]
+            assert sum(bool(e["stop"]) for e in events if e["index"] == index) == 1

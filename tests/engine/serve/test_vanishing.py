@@ -1,0 +1,107 @@
+"""Clients that go away, read slowly, or send a head and stop: no task and no slot is left behind."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+import pytest
+
+from .face import Face, until
+
+LONG = {"prompt": "hello", "n_predict": 8000, "ignore_eos": True}
+
+
+def _reset(link: socket.socket) -> None:
+    """Close so that the other side gets a reset."""
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    link.close()
+
+
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_running_request_whose_client_goes_away_frees_its_slot(stream: bool, reset: bool) -> None:
+    with Face("-c 8192 -np 1") as face:
+        link = face.post("/completion", LONG | {"stream": stream})
+        until(lambda: face.busy == 1)
+        _reset(link) if reset else link.close()
+        until(lambda: face.is_quiet)
+        assert face.ask("/completion", {"prompt": "a", "n_predict": 2}).status == 200
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_waiting_request_whose_client_goes_away_leaves_the_queue(stream: bool) -> None:
+    with Face("-c 8192 -np 1 --metrics") as face:
+        first = face.post("/completion", LONG)
+        until(lambda: face.busy == 1)
+        second = face.post("/completion", LONG | {"stream": stream})
+        until(lambda: "requests_deferred 1" in face.ask("/metrics").text)
+        second.close()
+        until(lambda: "requests_deferred 0" in face.ask("/metrics").text)
+        assert face.busy == 1
+        first.close()
+        until(lambda: face.is_quiet)
+
+
+def test_a_family_goes_as_one() -> None:
+    with Face("-c 32768 -np 4") as face:
+        link = face.post("/completion", LONG | {"n_cmpl": 4})
+        until(lambda: face.busy == 4)
+        link.close()
+        until(lambda: face.is_quiet)
+
+
+def test_an_action_that_waits_for_a_busy_slot_is_given_up(tmp_path: object) -> None:
+    with Face(f"-c 8192 -np 1 --metrics --slot-save-path {tmp_path}") as face:
+        first = face.post("/completion", LONG)
+        until(lambda: face.busy == 1)
+        action = face.post("/slots/0?action=erase", {})
+        until(lambda: "requests_deferred 1" in face.ask("/metrics").text)
+        action.close()
+        first.close()
+        until(lambda: face.is_quiet)
+
+
+def test_a_head_or_half_a_body_and_then_nothing_holds_up_nobody() -> None:
+    with Face("-np 1") as face:
+        links = [
+            face.send(b"POST /comp"),
+            face.send(b"POST /completion HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"),
+            face.send(b'POST /completion HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"prompt":"a"'),
+            face.send(b""),
+        ]
+        assert face.ask("/completion", {"prompt": "a", "n_predict": 2}).status == 200
+        assert face.busy == 0
+        for link in links:
+            link.close()
+        assert face.ask("/health").status == 200
+        assert face.is_quiet
+
+
+def test_a_slow_reader_gets_the_whole_stream_and_holds_up_nobody() -> None:
+    with Face("-c 16384 -np 2") as face:
+        link = socket.socket()
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        link.settimeout(20)
+        link.connect(("127.0.0.1", face.port))
+        body = b'{"prompt":"hello","n_predict":3000,"ignore_eos":true,"stream":true}'
+        link.sendall(b"POST /completion HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        assert link.recv(10)
+        until(lambda: face.busy == 0)  # the engine does not wait for the reader
+        assert face.ask("/completion", {"prompt": "a", "n_predict": 2}).status == 200
+        text = bytearray()
+        while piece := link.recv(65536):
+            text += piece
+        link.close()
+        assert text.count(b'"stop":false') == 3000
+        assert text.count(b'"stop":true') == 1
+
+
+def test_stopping_the_server_ends_open_streams() -> None:
+    with Face("-c 8192 -np 1") as face:
+        link = face.post("/completion", LONG | {"stream": True})
+        until(lambda: face.busy == 1)
+    link.settimeout(10)
+    with link:
+        while link.recv(65536):
+            pass
