@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from threading import Thread
+from typing import Any
 
 from .normal import Plain, plain, plain_events, plain_metrics
 from .servers import Server
@@ -81,17 +82,17 @@ class Client:
             connection.close()
 
     def complete(
-        self, prompt: object, n: int = 4, *, leave_out: Sequence[str] = (), step: str = "", **fields: object
+        self, prompt: object, n: int = 4, *, leave_out: Sequence[str] = (), step: str = "", **fields: Any
     ) -> Body:
         """Greedy completion of ``n`` tokens, recorded; returns the answer."""
         answer = self.ask("/completion", _completion(prompt, n, fields), leave_out=leave_out, step=step)
         return answer if isinstance(answer, dict) else {}
 
-    def start(self, prompt: object, n: int = 4, *, path: str = "/completion", **fields: object) -> Running:
+    def start(self, prompt: object, n: int = 4, *, path: str = "/completion", **fields: Any) -> Running:
         """Begin a completion in the background."""
         return Running(self, path, _completion(prompt, n, fields))
 
-    def open(self, prompt: object, n: int = 4, *, path: str = "/completion", **fields: object) -> Stream:
+    def open(self, prompt: object, n: int = 4, *, path: str = "/completion", **fields: Any) -> Stream:
         """Begin a stream, to be read or dropped."""
         stream = Stream(self._connection(), path, _completion(prompt, n, fields | {"stream": True}))
         self._open.append(stream)

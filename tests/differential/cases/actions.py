@@ -6,7 +6,7 @@ import http.client
 
 from ..client import Client
 from ..scenario import DIFFERS, scenario
-from .prompts import tokens
+from .prompts import each, tokens
 
 NAMES = (
     "x.bin", "", ".", "..", "a/b", "a\\b", "a:b", "a*", "a?", 'a"', "<a", "a>", "a|b", " a", "a ", "a.", "a..b", ".a",
@@ -51,7 +51,7 @@ def wrong(c: Client) -> None:
     for query in ("", "?action=", "?action=Erase", "?action=nothing", "?Action=erase", "?action=erase&action=save"):
         c.ask(f"/slots/0{query}", {}, step=f"query {query!r}")
     for action in ("save", "restore"):
-        for body in ({}, {"filename": 5}, {"filename": None}, [], 5, "text", b"{", b""):
+        for body in each({}, {"filename": 5}, {"filename": None}, [], 5, "text", b"{", b""):
             c.ask(f"/slots/0?action={action}", body, method="POST", step=f"{action} {body!r}")
     c.ask("/slots/0?action=erase", b"not JSON", method="POST")
     c.ask("/slots/0?action=erase", method="POST")

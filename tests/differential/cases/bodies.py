@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..client import Client
 from ..scenario import DIFFERS, scenario
-from .prompts import tokens
+from .prompts import each, tokens
 
 BROKEN = (
     b"", b"{", b"{no}", b"[]", b"5", b'"text"', b"null", b"true", b'{"prompt":"a"} x', b'{"prompt":NaN}',
@@ -112,9 +112,6 @@ def _try(c: Client, name: str, value: object) -> None:
         "tokens_predicted",
         "predicted_n",
     )
-    if name in ("n_predict", "max_tokens") and isinstance(value, int | float) and not -1 < value < 100:
-        body["ignore_eos"] = False
-        left_out += ("has_new_line",)
     c.ask("/completion", body, leave_out=left_out, step=f"{name} {value!r}")
 
 
@@ -173,7 +170,7 @@ def chain(c: Client) -> None:
 
 @scenario("post-sampling probabilities after each sampler")
 def after_samplers(c: Client) -> None:
-    for fields in (
+    for fields in each(
         {"samplers": []}, {"samplers": ["top_k"], "top_k": 5}, {"samplers": ["top_p"], "top_p": 0.5},
         {"samplers": ["min_p"], "min_p": 0.2},
         {"samplers": ["typ_p"], "typical_p": 0.5}, {"samplers": ["top_n_sigma"], "top_n_sigma": 1.0},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..client import Client
 from ..scenario import scenario
-from .prompts import tokens
+from .prompts import each, tokens
 
 USER = {"role": "user", "content": "What is a slot?"}
 SHORT: dict[str, object] = {"max_tokens": 6, "temperature": 0}
@@ -42,7 +42,7 @@ def chat(c: Client) -> None:
 @scenario("messages")
 def messages(c: Client) -> None:
     answer = {"role": "assistant", "content": "A slot"}
-    for given in (
+    for given in each(
         [], [{"role": "system", "content": "Be kind."}, USER], [USER, answer], [USER, answer, USER],
         [USER, answer, answer], [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text",
         "text": "b"}]}],
@@ -71,11 +71,11 @@ def tokenizing(c: Client) -> None:
     for text in texts:
         for extra in ({}, {"with_pieces": True}, {"parse_special": False}, {"add_special": True}):
             c.ask("/tokenize", {"content": text, **extra}, step=f"{text!r} {extra}")
-    for content in (5, None, {}, [], ["a", 5, "b"], ["a", None], [1.5], [[1]], True):
+    for content in each(5, None, {}, [], ["a", 5, "b"], ["a", None], [1.5], [[1]], True):
         c.ask("/tokenize", {"content": content}, step=f"tokenize {content!r}")
     c.ask("/tokenize", {})
     c.ask("/tokenize", {"content": "a", "with_pieces": 1, "add_special": "x"})
-    for given in (
+    for given in each(
         [],
         [300, 301],
         [2, 1, 0],
@@ -99,7 +99,9 @@ def tokenizing(c: Client) -> None:
 
 @scenario("control of a reasoning model")
 def control(c: Client) -> None:
-    for body in ({}, {"id": "x"}, {"id": "x", "action": "stop"}, {"id": "x", "action": "reasoning_end"}, {"id": 5}, []):
+    for body in each(
+        {}, {"id": "x"}, {"id": "x", "action": "stop"}, {"id": "x", "action": "reasoning_end"}, {"id": 5}, []
+    ):
         c.ask("/v1/chat/completions/control", body, step=f"{body}")
 
 

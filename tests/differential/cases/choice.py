@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..client import Client
 from ..scenario import scenario
-from .prompts import tokens
+from .prompts import each, tokens
 
 
 @scenario("fresh slots are taken from the highest id down (C25)", "-c 1024 -np 4", fresh=True)
@@ -25,7 +25,7 @@ def least_recent(c: Client) -> None:
 
 @scenario("ids out of range wrap (C35)", "-c 768 -np 3", fresh=True)
 def wrapping(c: Client) -> None:
-    for number in (7, -5, -2, 4, 3, "0", 1.7, -1.9, True, 4294967297, None, [], 2147483648):
+    for number in each(7, -5, -2, 4, 3, "0", 1.7, -1.9, True, 4294967297, None, [], 2147483648):
         c.complete(tokens(8, 1), 2, id_slot=number)
     c.slots()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..client import Client
 from ..scenario import scenario
-from .prompts import tokens
+from .prompts import each, tokens
 
 SHIFT = "-c 512 -np 2 --context-shift"
 
@@ -35,7 +37,7 @@ def around_the_limit_shifting(c: Client) -> None:
 
 @scenario("n_predict 0, -1, -2, null, a string, a fraction (C50)")
 def n_predict(c: Client) -> None:
-    for value in (0, 1, -2, -7, "5", 2.7, True, 3000000000, None, [], {}):
+    for value in each(0, 1, -2, -7, "5", 2.7, True, 3000000000, None, [], {}):
         c.ask("/completion", {"prompt": tokens(9), "n_predict": value, "temperature": 0}, step=f"n_predict {value}")
     c.ask("/completion", {"prompt": tokens(5), "max_tokens": 3, "temperature": 0})
     c.ask("/completion", {"prompt": tokens(5), "max_completion_tokens": -3, "temperature": 0})
@@ -69,7 +71,7 @@ def shifts(c: Client) -> None:
 
 @scenario("a shifted slot is reused by what it still holds", SHIFT)
 def shifted_reuse(c: Client) -> None:
-    bias = {"logit_bias": [[400, 100]]}
+    bias: dict[str, Any] = {"logit_bias": [[400, 100]]}
     first = c.complete(tokens(201), 150, n_keep=10, ignore_eos=True, **bias)
     assert first["truncated"]
     c.complete(tokens(10) + tokens(201)[132:160], 3, **bias)
@@ -111,7 +113,7 @@ def held_back(c: Client) -> None:
 
 @scenario("a stop word when the context is full, at the limit, and end of text", "-c 256 -np 1")
 def last_tokens(c: Client) -> None:
-    bias: dict[str, object] = {"logit_bias": [["x", 100.0]]}
+    bias: dict[str, Any] = {"logit_bias": [["x", 100.0]]}
     c.complete(tokens(250), -1, stop=["xxxxxx"], **bias)
     c.complete(tokens(250), 6, stop=["xxxxxx"], **bias)
     c.complete(tokens(250), 5, stop=["xxxxx"], **bias)
@@ -131,7 +133,7 @@ def reverse_prompt(c: Client) -> None:
 
 @scenario("n_indent and newlines")
 def indent(c: Client) -> None:
-    newline: dict[str, object] = {"logit_bias": [["\n", 100.0]]}
+    newline: dict[str, Any] = {"logit_bias": [["\n", 100.0]]}
     for amount in (0, 1, 2, 4):
         c.complete("A slot is", 12, n_indent=amount)
         c.complete("A slot is", 12, n_indent=amount, **newline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from ..client import Client
 from ..scenario import scenario
@@ -42,7 +43,7 @@ def _step(c: Client, chosen: Random) -> None:
             },
         )
     else:
-        fields: dict[str, object] = {}
+        fields: dict[str, Any] = {}
         if chosen.random() < 0.3:
             fields["id_slot"] = chosen.randint(-2, 4)
         if chosen.random() < 0.15:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..client import Client
 from ..scenario import DIFFERS, scenario
-from .prompts import tokens
+from .prompts import each, tokens
 
 
 @scenario("native stream")
@@ -70,7 +70,7 @@ def closing(c: Client) -> None:
 
 @scenario("probabilities", "-c 512 -np 2")
 def probabilities(c: Client) -> None:
-    for fields in ({"n_probs": 3}, {"n_probs": 3, "post_sampling_probs": True}, {"n_probs": 1, "stream": True}):
+    for fields in each({"n_probs": 3}, {"n_probs": 3, "post_sampling_probs": True}, {"n_probs": 1, "stream": True}):
         c.complete("A slot is", 4, **fields)
     c.complete("A slot is", 4, n_probs=2, logit_bias=[[5, False]])
     c.complete("A slot is", 8, n_probs=2, stop=["place"])

@@ -53,7 +53,7 @@ class Answer:
         return value
 
     @property
-    def list(self) -> list[dict[str, object]]:
+    def rows(self) -> list[dict[str, object]]:
         """The body as a list of objects."""
         value = json.loads(self.text)
         assert isinstance(value, list)

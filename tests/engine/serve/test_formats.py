@@ -78,12 +78,12 @@ def test_events_have_the_recorded_shapes(face: Face, name: str, path: str, body:
 
 def test_slots_before_and_after_their_first_task() -> None:
     with Face("-np 1") as fresh:
-        assert [list(slot) for slot in fresh.ask("/slots").list] == [["id", "n_ctx", "speculative", "is_processing"]]
+        assert [list(slot) for slot in fresh.ask("/slots").rows] == [["id", "n_ctx", "speculative", "is_processing"]]
         fresh.ask("/completion", {"prompt": "hello", **SHORT})
         theirs = recorded("slots_after")
         assert isinstance(theirs, list)
         used = next(slot for slot in theirs if "id_task" in slot)
-        assert shape(fresh.ask("/slots").list[0]) == shape(used)
+        assert shape(fresh.ask("/slots").rows[0]) == shape(used)
 
 
 def test_metrics_have_the_recorded_names_and_help(face: Face) -> None:
