@@ -9,9 +9,9 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, Split
 from tokenizers.pre_tokenizers import Sequence as Steps
 
+from .file_tokenizer import FileTokenizer
 from .gguf import ModelFileError
 from .pre_tokenizing import PreTokenizer
-from .file_tokenizer import FileTokenizer
 from .vocab import Vocabulary
 
 __all__ = ["ByteBpeTokenizer"]

@@ -124,9 +124,11 @@ def _cut(part: str | int, token: SpecialToken) -> list[str | int]:
     for number, text in enumerate(part.split(token.text)):
         if number:
             pieces.append(token.token)
-            text = text.lstrip(WHITESPACE) if token.strips_right else text
-        if text:
-            pieces.append(text)
+            rest = text.lstrip(WHITESPACE) if token.strips_right else text
+        else:
+            rest = text
+        if rest:
+            pieces.append(rest)
     return pieces
 
 

@@ -174,7 +174,9 @@ def _expected_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
 
 def _check_tensors(header: GgufHeader, hparams: HParams) -> None:
     if hparams.n_layer > len(header.tensors):
-        raise ModelFileError(f"{hparams.n_layer:,} layers are announced, but the file has {len(header.tensors)} tensors")
+        raise ModelFileError(
+            f"{hparams.n_layer:,} layers are announced, but the file has {len(header.tensors)} tensors"
+        )
     expected = _expected_tensors(hparams)
     for name, shape in expected.items():
         info = header.tensors.get(name)
@@ -184,4 +186,6 @@ def _check_tensors(header: GgufHeader, hparams: HParams) -> None:
             raise ModelFileError(f'the tensor "{name}" has the shape {list(info.shape)}, expected {list(shape)}')
     for name in header.tensors:
         if name not in expected and not name.endswith(".attn_rot_embd"):
-            raise ModelFileError(f'the tensor "{name}" is not part of a plain llama network, so the model cannot be run')
+            raise ModelFileError(
+                f'the tensor "{name}" is not part of a plain llama network, so the model cannot be run'
+            )

@@ -15,6 +15,7 @@ from .kv_types_float import Floats, Stored
 __all__ = ["KvTensor", "TypedKvStore"]
 
 CellIds = NDArray[np.intp]
+QUERIES = kv_type("q8_0")
 HEADER = struct.Struct("<4I")
 HEADER_NAMES = ("v_trans", "n_layer", "n_rot_k", "n_rot_v")
 LAYER_HEADER = struct.Struct("<iQ")
@@ -61,6 +62,19 @@ class KvTensor:
     def rotate(self, values: Floats) -> Floats:
         """Into the rotated space and back; the values themselves where nothing is rotated."""
         return values if self.rotation is None else rotate_heads(values, self.rotation)
+
+    def query(self, values: Floats) -> Floats:
+        """Queries [n, H × head_dim] in the rotated space, rounded to blocks of bytes where the keys are.
+
+        llama.cpp multiplies quantized keys with queries of the type q8_0, so that its sums are of whole numbers.
+        """
+        rotated = self.rotate(values)
+        if self.kind.block_values == 1:
+            return rotated
+        rounded = np.empty(rotated.shape, np.float32)
+        QUERIES.decode(QUERIES.encode(np.ascontiguousarray(rotated)), rounded)
+        rounded *= QUERIES.scale
+        return rounded
 
     def layer_bytes(self, layer: int, rows: CellIds) -> bytes:
         """Header and rows of one layer as in a save file."""

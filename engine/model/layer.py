@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from .hparams import HParams
 from .kv_types_float import Floats
-from .matmul import Matrix
+from .matmul import Matrix, padded_size
 
-__all__ = ["Layer", "TensorSource", "load_layer"]
+__all__ = ["Layer", "TensorSource", "load_layers"]
 
 TensorSource = Callable[[str], Floats]
 
@@ -30,18 +31,45 @@ class Layer:
     down: Matrix
 
 
-def load_layer(h: HParams, tensor: TensorSource, number: int) -> Layer:
-    """Read and arrange the weights of layer ``number``.
+def load_layers(h: HParams, tensor: TensorSource) -> list[Layer]:
+    """Read and arrange the weights of all layers.
 
+    They share one allocation: the operating system backs large ones with large pages, over which they are read faster.
     A norm divides by the root of the sum of squares instead of their mean, so its weights take the root of the width.
     """
+    shapes = _shapes(h)
+    sizes = [padded_size(*shape) for shape in shapes]
+    pool = np.zeros((h.n_layer, sum(sizes)), np.float32)
+    layers: list[Layer] = []
+    for number, weights in enumerate(pool):
+        ends = np.cumsum(sizes)
+        flat = [weights[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+        matrices = [Matrix(part.reshape(-1, n_in), n_out) for part, (n_out, n_in) in zip(flat, shapes, strict=True)]
+        layers.append(Layer(*matrices))
+        _fill(layers[-1], h, partial(_layer_tensor, tensor, number))
+    return layers
 
-    def get(name: str) -> Floats:
-        return tensor(f"blk.{number}.{name}.weight")
 
+def _shapes(h: HParams) -> list[tuple[int, int]]:
+    n_q, n_k, n_v = h.n_head * h.head_dim_k, h.n_head_kv * h.head_dim_k, h.n_head_kv * h.head_dim_v
+    return [
+        (n_q + n_k + n_v, h.n_embd),
+        (h.n_embd, h.n_head * h.head_dim_v),
+        (2 * h.n_ff, h.n_embd),
+        (h.n_embd, h.n_ff),
+    ]
+
+
+def _layer_tensor(tensor: TensorSource, number: int, name: str) -> Floats:
+    return tensor(f"blk.{number}.{name}.weight")
+
+
+def _fill(layer: Layer, h: HParams, get: TensorSource) -> None:
     width = np.float32(h.n_embd**0.5)
-    qkv = np.concatenate([get("attn_q") * np.float32(h.head_dim_k**-0.5), get("attn_k"), get("attn_v")])
-    qkv *= get("attn_norm") * width
-    gate_up = np.concatenate([get("ffn_gate"), get("ffn_up")])
-    gate_up *= get("ffn_norm") * -width
-    return Layer(Matrix(qkv), Matrix(get("attn_output")), Matrix(gate_up), Matrix(get("ffn_down")))
+    scale = np.float32(h.head_dim_k**-0.5)
+    np.concatenate([get("attn_q") * scale, get("attn_k"), get("attn_v")], out=layer.qkv.used)
+    np.multiply(layer.qkv.used, get("attn_norm") * width, out=layer.qkv.used)
+    layer.out.used[...] = get("attn_output")
+    np.concatenate([get("ffn_gate"), get("ffn_up")], out=layer.gate_up.used)
+    np.multiply(layer.gate_up.used, get("ffn_norm") * -width, out=layer.gate_up.used)
+    layer.down.used[...] = get("ffn_down")

@@ -18,7 +18,7 @@ import numpy as np
 from .blas import has_small_kernel
 from .kv_types_float import Floats
 
-__all__ = ["Matrix", "Product", "split_columns", "usable_rows"]
+__all__ = ["Matrix", "Product", "padded", "padded_size", "split_columns", "usable_rows"]
 
 NARROW, WIDE = 16, 32
 """Weight rows of a block: wide ones for few rows."""
@@ -38,18 +38,29 @@ def usable_rows(n: int) -> int:
 
 
 class Matrix:
-    """Weights [n_out, n_in], row-major as in model files, padded to whole blocks with zeros."""
+    """Weights [n_padded, n_in], row-major as in model files; of whole blocks, rows from ``n_out`` on being zeros."""
 
-    def __init__(self, weights: Floats) -> None:
-        self.n_out, self.n_in = weights.shape
-        missing = -self.n_out % WIDE
-        self.weights = np.pad(weights, ((0, missing), (0, 0))) if missing else weights
-        self.n_padded = self.n_out + missing
+    def __init__(self, weights: Floats, n_out: int) -> None:
+        self.weights = weights
+        self.n_padded, self.n_in = weights.shape
+        self.n_out = n_out
+        self.used = weights[:n_out]
         self.wide, self.narrow = (self._blocks(size) for size in (WIDE, NARROW))
 
     def _blocks(self, size: int) -> Floats:
         """Transposed blocks [b, 1, n_in, size]."""
         return self.weights.reshape(-1, 1, size, self.n_in).transpose(0, 1, 3, 2)
+
+
+def padded_size(n_out: int, n_in: int) -> int:
+    """Values of a matrix padded to whole blocks."""
+    return -(-n_out // WIDE) * WIDE * n_in
+
+
+def padded(weights: Floats) -> Matrix:
+    """A matrix of weights [n_out, n_in], copied where blocks do not come out even."""
+    missing = -len(weights) % WIDE
+    return Matrix(np.pad(weights, ((0, missing), (0, 0))) if missing else weights, len(weights))
 
 
 def _most_rows(size: int, n_in: int) -> int:

@@ -1,4 +1,4 @@
-"""How byte-level BPE vocabularies cut text into words before merging: one list of patterns for each ``tokenizer.ggml.pre``.
+"""How byte-level BPE vocabularies cut text into words before merging: patterns for each ``tokenizer.ggml.pre``.
 
 The patterns are applied one after the other to all pieces; what a pattern does not match stays a piece of its own.
 """
@@ -49,9 +49,7 @@ CHATGLM = PreTokenizer(LLAMA3.patterns, whole_words=True)
 QWEN2 = PreTokenizer((_modern(r"\p{N}"),))
 DEFAULT = PreTokenizer((r"[\p{P}\$\+<=>\^~\|]+", WORDS, r"\p{N}+", "[0-9][0-9][0-9]"))
 FALCON = PreTokenizer((r"[\p{P}\$\+<=>\^~\|`]+", WORDS, "[0-9][0-9][0-9]"))
-TEKKEN = PreTokenizer(
-    (rf"{CASED_HEAD}|{CASED_TAIL}|\p{{N}}|{SYMBOLS_SLASH}|{SPACES}",), whole_words=True, add_bos=True
-)
+TEKKEN = PreTokenizer((rf"{CASED_HEAD}|{CASED_TAIL}|\p{{N}}|{SYMBOLS_SLASH}|{SPACES}",), whole_words=True, add_bos=True)
 GPT4O = PreTokenizer(
     (rf"{CASED_HEAD}{CONTRACTION}?|{CASED_TAIL}{CONTRACTION}?|\p{{N}}{{1,3}}|{SYMBOLS_SLASH}|{SPACES}",)
 )

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
-from .gguf import ModelFileError
 from .file_tokenizer import FileTokenizer
+from .gguf import ModelFileError
 from .vocab import Vocabulary
 
 __all__ = ["SpmTokenizer"]

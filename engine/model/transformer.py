@@ -20,8 +20,8 @@ from .hparams import HParams
 from .interface import FloatRows, KvShape, SequenceRun
 from .kv_store import TypedKvStore
 from .kv_types_float import Floats
-from .layer import TensorSource, load_layer
-from .matmul import Matrix, Product, usable_rows
+from .layer import TensorSource, load_layers
+from .matmul import Matrix, Product, padded, usable_rows
 from .rope import Rope
 from .workspace import Workspace
 
@@ -47,8 +47,8 @@ class Transformer:
         self._rope = Rope(hparams, tensor("rope_freqs.weight") if hparams.has_rope_freqs else None)
         self._embedding = tensor("token_embd.weight")
         self._output_norm = tensor("output_norm.weight") * np.float32(hparams.n_embd**0.5)
-        self._output = Matrix(self._embedding if hparams.tied else tensor("output.weight"))
-        self._layers = [load_layer(hparams, tensor, number) for number in range(hparams.n_layer)]
+        self._output = padded(self._embedding if hparams.tied else tensor("output.weight"))
+        self._layers = load_layers(hparams, tensor)
 
     @property
     def kv_shape(self) -> KvShape:
@@ -109,7 +109,7 @@ class Transformer:
         n = len(rows)
         kv.k.put(layer, rows, kv.k.rotate(b.k[:n]))
         kv.v.put(layer, rows, kv.v.rotate(b.v[:n]))
-        q = kv.k.rotate(b.q[:n])
+        q = kv.k.query(b.q[:n])
         self._attention.attend(plan, layer, kv, q, b.mixed)
         if kv.v.rotation is not None:
             b.mixed[:n] = kv.v.rotate(b.mixed[:n])

@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other: ``make bench``. What needs a program that is not there says so and is left out."""
+"""All benchmarks, one after the other: ``make bench``. Those that need a missing program are left out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def main() -> None:
     run("time to the first token, 16 prompt tokens, bundled model", "first_token")
     server = os.environ.get("LLAMA_SERVER_BIN")
     if server is None:
-        print("\nLLAMA_SERVER_BIN names no llama-server: comparisons with it are left out (.ci/llama-server builds one)")
+        print(
+            "\nLLAMA_SERVER_BIN names no llama-server: comparisons with it are left out (.ci/llama-server builds one)"
+        )
         return
     bench = Path(server).with_name("llama-batched-bench")
     models = [os.environ["SLOTVIEW_BENCH_MODEL"]] if "SLOTVIEW_BENCH_MODEL" in os.environ else []

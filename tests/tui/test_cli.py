@@ -19,6 +19,7 @@ def slotview(*words: str, environ: dict[str, str] | None = None) -> subprocess.C
     environment = {**os.environ, "SLOTVIEW_CONFIG": "does-not-exist.toml", **(environ or {})}
     return subprocess.run(
         [sys.executable, "-m", "slotview", *words],
+        check=False,
         capture_output=True,
         text=True,
         timeout=60,
@@ -66,7 +67,9 @@ def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("text", "told"), [("theme = 3", "theme"), ("[[", "not valid TOML"), ("colour = 'red'", "colour")])
+@pytest.mark.parametrize(
+    ("text", "told"), [("theme = 3", "theme"), ("[[", "not valid TOML"), ("colour = 'red'", "colour")]
+)
 def test_a_wrong_configuration_names_the_file_and_the_field(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)

@@ -19,11 +19,11 @@ GREEDY = SamplingParams(temperature=0.0)
 SEEDED = SamplingParams(seed=7)
 
 
-def row(seed: int = 1, scale: float = 3.0) -> np.ndarray:  # type: ignore[type-arg]
+def row(seed: int = 1, scale: float = 3.0) -> np.ndarray:
     return (np.random.default_rng(seed).standard_normal(64) * scale).astype(np.float32)
 
 
-def draw(params: SamplingParams, logits: np.ndarray, n: int = 200) -> list[int]:  # type: ignore[type-arg]
+def draw(params: SamplingParams, logits: np.ndarray, n: int = 200) -> list[int]:
     sampler = Sampler(params, TOKENIZER)
     sampler.prime([])
     return [sampler.sample(logits) for _ in range(n)]
@@ -150,7 +150,7 @@ def test_a_clone_goes_on_alike() -> None:
 )  # fmt: skip
 def test_many_rows_at_once_are_the_same_as_one_by_one(
     kinds: list[tuple[float, int, float, float, int, bool, int]], seed: int
-) -> None:  # noqa: E501
+) -> None:
     logits = (np.random.default_rng(seed).standard_normal((len(kinds), 64)) * 2).astype(np.float32)
 
     def samplers() -> list[Sampler]:
