@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from textual.widgets import Input
 
@@ -6,7 +8,9 @@ from slotview.engine.context import LaunchFlags
 from slotview.tui.screens.retune import RetuneScreen
 from tests.fake_backend import FakeBackend
 from tests.tui.helpers import SIZES, assert_shows, make_app, run, text_of
-from tests.tui.scenes import REMOTE
+from tests.tui.scenes import REMOTE, WORKING
+
+UNIFIED = replace(WORKING, facts=replace(WORKING.facts, unified=True))
 
 
 def retunes(backend: FakeBackend) -> list[object]:
