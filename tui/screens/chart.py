@@ -18,6 +18,8 @@ from .dialog import Dialog
 
 __all__ = ["ChartScreen", "draw_chart"]
 
+LOW = 9  # lines of a plot that leave no room for a legend and all marks
+
 
 @dataclass(frozen=True, slots=True)
 class Series:
@@ -85,9 +87,12 @@ def _plot(series: Sequence[Series], history: Sequence[Point], width: int, height
     figure.clear()
     figure.theme("simple")
     figure.plot_size(max(20, width), max(5, height))
-    tops = [_draw(figure, one, history, len(series) > 1) for one in series]
+    low = height < LOW
+    top = max(_draw(figure, one, history, len(series) > 1 and not low) for one in series) * 1.05 or 1.0
     figure.ruler(axis=0).lim(history[0].time - history[-1].time, 0)
-    figure.ruler(axis=1).lim(0, max(tops) * 1.05 or 1.0)
+    figure.ruler(axis=1).lim(0, top)
+    if low:  # more marks would share lines, and the lowest would not be called 0
+        figure.ruler(axis=1).ticks([0, top], ["0", f"{top:.1f}"])
     figure.label(f"{', '.join(one.name for one in series)} over seconds", axis=0)
     drawn = str(figure.build())
     figure.clear()

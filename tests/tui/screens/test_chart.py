@@ -30,3 +30,11 @@ def test_unknown_moments_are_gaps_and_not_zero() -> None:
     dots = [line[10:] for line in lines[1:8]]
     first = min(index for line in dots for index, char in enumerate(line) if "\u2800" < char <= "\u28ff")
     assert first > 40, "nothing is drawn where nothing was known"
+
+
+def test_on_a_small_screen_the_lowest_line_is_zero_and_nothing_covers_the_drawing() -> None:
+    history = [Point(float(t), busy=2, waiting=1, generation_rate=3.0 * t, prompt_rate=2.0) for t in range(10)]
+    lines = Text.from_ansi(draw_chart(history, 72, 18)).plain.splitlines()
+    lowest = [lines[row - 1].split("┤")[0].strip() for row, line in enumerate(lines) if line.lstrip().startswith("└")]
+    assert lowest == ["0", "0", "0"]
+    assert not any("│ " in line.strip("│ ") for line in lines), "no legend box"
