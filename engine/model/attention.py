@@ -6,6 +6,7 @@ T = cells. K and V come out of the store divided by the ``scale`` of their type;
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -20,8 +21,9 @@ from .workspace import Workspace
 __all__ = ["Attention"]
 
 CellIds = NDArray[np.intp]
+GROUPS_AT_ONCE = 4
 LEAST_TO_SHARE = 1 << 16
-"""Values of K of a group from which on its V is widened by another thread at the same time."""
+"""Values of V from which on they are widened by another thread at the same time as K."""
 
 
 class Attention:
@@ -30,49 +32,72 @@ class Attention:
     def __init__(self, crew: Crew) -> None:
         self._crew = crew
         self._work = [Workspace() for _ in range(crew.size)]
+        self._group_work = [Workspace() for _ in range(GROUPS_AT_ONCE)]
 
     def attend(self, plan: AttentionPlan, layer: int, kv: TypedKvStore, q: Floats, out: Floats) -> None:
         """q [N, H × D], scaled and rotated as K is, to out [N, H × Dv], still rotated as V is."""
-        for group in plan.groups:
-            self._attend_group(group, layer, kv, q, out)
+        for first in range(0, len(plan.groups), GROUPS_AT_ONCE):
+            self._attend_groups(plan.groups[first : first + GROUPS_AT_ONCE], layer, kv, q, out)
         if plan.spans:
             pairs = zip(plan.spans, self._work, strict=False)
             self._crew.run([partial(_attend_spans, spans, layer, kv, q, out, work) for spans, work in pairs])
 
-    def _attend_group(self, group: Group, layer: int, kv: TypedKvStore, q: Floats, out: Floats) -> None:
-        n, length = group.shape
-        n_kv = kv.shape.n_head_kv
-        mine, other = self._work[0], self._work[-1]
-        values = other.floats("v", n, length, n_kv, kv.shape.head_dim_v)
-        queries = q[group.tokens].reshape(n, n_kv, -1, kv.shape.head_dim_k)
-        scores = mine.floats("scores", n, n_kv, queries.shape[2], length)
-        total = mine.floats("total", n, n_kv, queries.shape[2], 1)
+    def _attend_groups(self, groups: Sequence[Group], layer: int, kv: TypedKvStore, q: Floats, out: Floats) -> None:
+        """One thread weighs the cells by their keys while another one widens the values."""
+        works = [_GroupWork(group, kv, q, work) for group, work in zip(groups, self._group_work, strict=False)]
         tasks = [
-            partial(_weigh, group, layer, kv, queries, scores, total, mine),
-            partial(_widen, kv.v, layer, group.rows, values, other),
+            partial(_weigh_all, works, layer, kv, self._work[0]),
+            partial(_widen_all, works, layer, kv, self._work[-1]),
         ]
-        if len(self._work) > 1 and values.size >= LEAST_TO_SHARE:
+        if self._crew.size > 1 and sum(work.values.size for work in works) >= LEAST_TO_SHARE:
             self._crew.run(tasks)
         else:
             for task in tasks:
                 task()
-        mixed = mine.floats("mixed", n, n_kv, queries.shape[2], kv.shape.head_dim_v)
-        np.matmul(scores, values.transpose(0, 2, 1, 3), out=mixed)
-        np.divide(mixed, total, out=mixed)
-        out[group.tokens] = mixed.reshape(n, -1)
+        for work in works:
+            work.mix(out)
 
 
-def _weigh(
-    group: Group, layer: int, kv: TypedKvStore, queries: Floats, scores: Floats, total: Floats, work: Workspace
-) -> None:
-    """Weights of a group's cells in scores [B, J, G, T], their sums in total [B, J, G, 1]."""
-    keys = work.floats("k", *group.shape, kv.shape.n_head_kv, kv.shape.head_dim_k)
-    _widen(kv.k, layer, group.rows, keys, work)
-    queries *= kv.k.kind.scale
-    np.matmul(queries, keys.transpose(0, 2, 3, 1), out=scores)
-    if group.mask is not None:
-        np.add(scores, group.mask, out=scores)
-    _exponentials(scores, total, kv.v.kind.scale)
+class _GroupWork:
+    """What is computed for one group in one layer. ``work`` holds what lasts, the methods' ``work`` what passes."""
+
+    def __init__(self, group: Group, kv: TypedKvStore, q: Floats, work: Workspace) -> None:
+        (n, length), n_kv = group.shape, kv.shape.n_head_kv
+        self._group = group
+        self._queries = q[group.tokens].reshape(n, n_kv, -1, kv.shape.head_dim_k)
+        self._scores = work.floats("scores", n, n_kv, self._queries.shape[2], length)
+        self._total = work.floats("total", n, n_kv, self._queries.shape[2], 1)
+        self.values = work.floats("v", n, length, n_kv, kv.shape.head_dim_v)
+
+    def weigh(self, layer: int, kv: TypedKvStore, work: Workspace) -> None:
+        """Weights of the cells [B, J, G, T] and their sums [B, J, G, 1]."""
+        keys = work.floats("k", *self._group.shape, kv.shape.n_head_kv, kv.shape.head_dim_k)
+        _widen(kv.k, layer, self._group.rows, keys, work)
+        self._queries *= kv.k.kind.scale
+        np.matmul(self._queries, keys.transpose(0, 2, 3, 1), out=self._scores)
+        if self._group.mask is not None:
+            np.add(self._scores, self._group.mask, out=self._scores)
+        _exponentials(self._scores, self._total, kv.v.kind.scale)
+
+    def widen_values(self, layer: int, kv: TypedKvStore, work: Workspace) -> None:
+        """V of the cells [B, T, J, Dv]."""
+        _widen(kv.v, layer, self._group.rows, self.values, work)
+
+    def mix(self, out: Floats) -> None:
+        """Put the weighted mean of V into the rows of the group's tokens."""
+        mixed = np.matmul(self._scores, self.values.transpose(0, 2, 1, 3))
+        mixed /= self._total
+        out[self._group.tokens] = mixed.reshape(len(mixed), -1)
+
+
+def _weigh_all(works: Sequence[_GroupWork], layer: int, kv: TypedKvStore, work: Workspace) -> None:
+    for group in works:
+        group.weigh(layer, kv, work)
+
+
+def _widen_all(works: Sequence[_GroupWork], layer: int, kv: TypedKvStore, work: Workspace) -> None:
+    for group in works:
+        group.widen_values(layer, kv, work)
 
 
 def _attend_spans(spans: list[Span], layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:

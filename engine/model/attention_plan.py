@@ -24,7 +24,7 @@ GROUPED_CELLS = 512
 PADDING = 32
 GROUP_FLOATS = 1 << 18
 """Values of K of a group at most: a megabyte, so that they stay in a core's cache."""
-SPAN_TOKENS = 64
+LEAST_SPAN_TOKENS, MOST_SPAN_TOKENS = 32, 128
 LEAST_COST_TO_SHARE = 512
 
 
@@ -76,18 +76,19 @@ def plan_attention(runs: Sequence[SequenceRun], kv: TypedKvStore, n_threads: int
         if len(run.tokens) == 1 and n_cells <= GROUPED_CELLS:
             short[-(-n_cells // PADDING) * PADDING].append((begin, kv.rows(run.stream, run.cells)))
         else:
-            spans += _spans(run, begin, kv)
+            spans += _spans(run, begin, kv, n_threads)
         begin += len(run.tokens)
     width = kv.shape.n_head_kv * max(kv.shape.head_dim_k, kv.shape.head_dim_v)
     groups = [group for length, members in short.items() for group in _groups(length, members, width)]
     return AttentionPlan(groups, _deal(spans, n_threads))
 
 
-def _spans(run: SequenceRun, begin: int, kv: TypedKvStore) -> Iterator[Span]:
-    """Cut a run into spans whose scores stay in a core's cache."""
+def _spans(run: SequenceRun, begin: int, kv: TypedKvStore, n_threads: int) -> Iterator[Span]:
+    """Cut a run into spans, one for each thread at least where it is long enough."""
     offset = run.stream * kv.n_cells
-    for first in range(0, len(run.tokens), SPAN_TOKENS):
-        n = min(SPAN_TOKENS, len(run.tokens) - first)
+    step = min(MOST_SPAN_TOKENS, max(LEAST_SPAN_TOKENS, -(-len(run.tokens) // n_threads)))
+    for first in range(0, len(run.tokens), step):
+        n = min(step, len(run.tokens) - first)
         n_cells = run.first_pos + first + n
         if run.start is None:
             yield Span(begin + first, n, n_cells, run.cells[:n_cells] + offset)

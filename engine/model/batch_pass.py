@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 
 from .hparams import HParams
@@ -9,6 +13,9 @@ from .matmul import WIDE, Product
 from .workspace import Workspace
 
 __all__ = ["BatchPass"]
+
+LEAST_TO_SHARE = 1 << 16
+"""Values of the inner width that one thread may keep for itself."""
 
 
 class BatchPass:
@@ -45,15 +52,23 @@ class BatchPass:
         np.sqrt(self.sums, out=self.sums)
         np.divide(self.x, self.sums[:, None], out=self.normed)
 
-    def activate(self) -> None:
-        """inner = silu(gate) × up.
+    def activate(self, rows: slice) -> None:
+        """inner = silu(gate) × up, of some rows.
 
         With -gate and -up at hand that is gate × up / (1 + exp(-gate)), and nothing need be negated.
         """
-        np.multiply(self.gate, self.up, out=self.inner)
-        np.exp(self.gate, out=self.gate)
-        np.add(self.gate, np.float32(1), out=self.gate)
-        np.divide(self.inner, self.gate, out=self.inner)
+        gate, inner = self.gate[rows], self.inner[rows]
+        np.multiply(gate, self.up[rows], out=inner)
+        np.exp(gate, out=gate)
+        np.add(gate, np.float32(1), out=gate)
+        np.divide(inner, gate, out=inner)
+
+    def activations(self, n_parts: int) -> list[Callable[[], None]]:
+        """`activate` in as many calls as are worth the hand-over to other threads, ``n_parts`` at most."""
+        n = len(self.x)
+        n_parts = min(n_parts, 1 + self.inner.size // LEAST_TO_SHARE)
+        bounds = [n * part // n_parts for part in range(n_parts + 1)]
+        return [partial(self.activate, slice(a, b)) for a, b in pairwise(bounds)]
 
 
 def _padded(n: int) -> int:

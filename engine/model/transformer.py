@@ -90,6 +90,7 @@ class Transformer:
         b.x[n:] = 0
         b.mixed[n:] = 0
         turns, plan = self._rope.at(positions), plan_attention(runs, kv, self._crew.size)
+        activations = b.activations(self._crew.size)
         for number, layer in enumerate(self._layers):
             b.norm(self._sum_epsilon)
             self._multiply(b.to_qkv, layer.qkv)
@@ -99,7 +100,7 @@ class Transformer:
             np.add(b.x, b.back, out=b.x)
             b.norm(self._sum_epsilon)
             self._multiply(b.to_gate_up, layer.gate_up)
-            b.activate()
+            self._crew.run(activations)
             self._multiply(b.down, layer.down)
             np.add(b.x, b.back, out=b.x)
         return b.x
