@@ -1,0 +1,163 @@
+"""Opening model files: what is told about a good one, and the one line about a bad one."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slotview.engine.model.gguf import ModelFileError, RopeScaling, load_model_file
+from slotview.engine.model.load import load_model
+from tests.engine.model.small_file import WIDTH, write_model
+from tests.real_server import BUNDLED
+
+HEAD = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ModelFileError) as caught:
+        load_model_file(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert "\n" not in text
+    return text.removeprefix(f"{path}: ")
+
+
+def test_facts_of_a_file(tmp_path: Path) -> None:
+    file = load_model_file(write_model(tmp_path / "small.gguf", general__name="Small one", general__file_type=0))
+    h = file.hparams
+    assert (h.n_layer, h.n_embd, h.n_head, h.n_head_kv, h.head_dim_k, h.rope_dim) == (1, WIDTH, 2, 1, 4, 4)
+    assert (h.n_ctx_train, h.rope_base, h.rope_scaling, h.tied) == (64, 10000.0, RopeScaling(), True)
+    assert (file.name, file.ftype) == ("Small one", "all F32")
+    assert file.n_params * 4 == file.size_bytes == sum(info.nbytes for info in file.tensors.values())
+    assert file.tensor("blk.0.ffn_up.weight").shape == (16, 8)
+    assert file.raw("output_norm.weight").tobytes() == file.tensor("output_norm.weight").tobytes()
+    with pytest.raises(KeyError):
+        file.tensor("output.weight")
+
+
+def test_the_bundled_model_opens() -> None:
+    model = load_model(BUNDLED)
+    assert (model.n_vocab, model.tokenizer.n_vocab, model.n_ctx_train) == (1024, 1024, 8192)
+    assert model.path == str(BUNDLED)
+
+
+def test_a_model_without_a_name_is_called_like_its_file(tmp_path: Path) -> None:
+    assert load_model_file(write_model(tmp_path / "small.gguf")).name == "small"
+
+
+def test_stretched_positions_are_read(tmp_path: Path) -> None:
+    yarn: dict[str, Any] = {"llama__rope__scaling__type": "yarn", "llama__rope__scaling__factor": 4.0}
+    file = load_model_file(write_model(tmp_path / "y.gguf", llama__rope__scaling__original_context_length=16, **yarn))
+    assert file.hparams.rope_scaling == RopeScaling("yarn", 4.0, 16)
+    linear = load_model_file(write_model(tmp_path / "l.gguf", llama__rope__scale_linear=2.0))
+    assert (linear.hparams.rope_scaling.type, linear.hparams.rope_scaling.factor) == ("linear", 2.0)
+    factors = load_model_file(write_model(tmp_path / "f.gguf", shapes={"rope_freqs.weight": (2,)}))
+    assert factors.hparams.has_rope_freqs
+
+
+def test_an_output_layer_of_its_own(tmp_path: Path) -> None:
+    n_vocab = load_model_file(write_model(tmp_path / "a.gguf")).hparams.n_vocab
+    untied = write_model(tmp_path / "b.gguf", shapes={"output.weight": (n_vocab, WIDTH)})
+    assert not load_model_file(untied).hparams.tied
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "the file is empty"),
+        (b"hello, this is text", "not a GGUF file"),
+        (b"PK\x03\x04rest of it", "ZIP archive or PyTorch"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
+        (b"\x00\x10\x00\x00\x00\x00\x00\x00" + b'{"__metadata__"', "safetensors"),
+        (b"GGUF", "truncated"),
+        (b"GGUF" + struct.pack("<I", 1), "GGUF version 1 is not supported"),
+        (b"GGUF" + struct.pack(">I", 3) + bytes(16), "big-endian"),
+        (b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 0), "more than the file can hold"),
+        (HEAD + struct.pack("<Q", 1 << 62), "more than the file can hold"),
+        (HEAD + struct.pack("<Q1sI", 1, b"a", 99), "unknown type 99"),
+        (HEAD + struct.pack("<Q1sIIQ", 1, b"a", 9, 8, 1 << 40), "more than the file can hold"),
+        (HEAD + struct.pack("<Q1sIIQ", 1, b"a", 9, 9, 1), "array of arrays"),
+        (HEAD + struct.pack("<Q1sIB", 1, b"\xff", 0, 1), "not UTF-8"),
+    ],
+)
+def test_a_broken_or_foreign_file_is_refused_in_one_line(tmp_path: Path, content: bytes, reason: str) -> None:
+    path = tmp_path / "broken.gguf"
+    path.write_bytes(content)
+    assert reason in refusal(path)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    assert "directory" in refusal(tmp_path)
+    assert "No such file" in refusal(tmp_path / "missing.gguf")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"architecture": "qwen2"}, 'the architecture "qwen2" is not supported'),
+        ({"llama__block_count": None}, "llama.block_count is missing"),
+        ({"llama__block_count": 2}, '"blk.1.attn_norm.weight" is missing'),
+        ({"llama__block_count": 2**31 - 1}, "layers are announced"),
+        ({"llama__attention__head_count": 0}, "llama.attention.head_count is 0"),
+        ({"llama__attention__head_count_kv": 4}, "cannot share 4 KV heads"),
+        ({"llama__attention__head_count_kv": [1, 2]}, "differs between layers"),
+        ({"llama__rope__dimension_count": 3}, "rope.dimension_count is 3"),
+        ({"llama__rope__scaling__type": "longrope"}, '"longrope" is not supported'),
+        ({"llama__expert_count": 8}, "mixture of 8 experts"),
+        ({"split__count": 3}, "one of 3 parts"),
+        ({"leave_out": ["output_norm.weight"]}, '"output_norm.weight" is missing'),
+        ({"shapes": {"blk.0.attn_k.weight": (8, 8)}}, "shape [8, 8], expected [4, 8]"),
+        ({"shapes": {"blk.0.attn_q.bias": (8,)}}, '"blk.0.attn_q.bias" is not part'),
+    ],
+)
+def test_a_network_that_cannot_be_run_is_refused_in_one_line(
+    tmp_path: Path, options: dict[str, Any], reason: str
+) -> None:
+    assert reason in refusal(write_model(tmp_path / "other.gguf", **options))
+
+
+def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
+    whole = write_model(tmp_path / "whole.gguf").read_bytes()
+    path = tmp_path / "cut.gguf"
+    for end in range(1, len(whole), 97):
+        path.write_bytes(whole[:end])
+        refusal(path)
+    path.write_bytes(whole[:-40])
+    assert "truncated at tensor" in refusal(path)
+
+
+def test_an_unknown_tensor_type_is_named(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "model.gguf")
+    entry = b"blk.0.attn_q.weight" + struct.pack("<IQQ", 2, WIDTH, WIDTH)
+    path.write_bytes(path.read_bytes().replace(entry + bytes(4), entry + struct.pack("<I", 77)))
+    assert refusal(path) == 'the tensor "blk.0.attn_q.weight" has the unknown quantization type 77'
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return write_model(tmp_path_factory.mktemp("whole") / "model.gguf").read_bytes()
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(damage=st.lists(st.tuples(st.floats(0, 0.7), st.integers(0, 255)), min_size=1, max_size=4))
+def test_damage_never_ends_in_a_traceback_or_takes_much_memory(
+    whole: bytes, tmp_path: Path, damage: list[tuple[float, int]]
+) -> None:
+    content = bytearray(whole)
+    for place, value in damage:
+        content[int(place * len(content))] = value
+    path = tmp_path / "model.gguf"
+    path.write_bytes(content)
+    tracemalloc.start()
+    with suppress(ModelFileError):
+        load_model_file(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4_000_000
