@@ -6,6 +6,7 @@ T = cells. K and V come out of the store divided by the ``scale`` of their type;
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -16,12 +17,14 @@ from .attention_plan import AttentionPlan, Group, Span
 from .crew import Crew
 from .kv_store import KvTensor, TypedKvStore
 from .kv_types_float import Floats
+from .matmul import MOST_OUTPUTS
 from .workspace import Workspace
 
 __all__ = ["Attention"]
 
 CellIds = NDArray[np.intp]
 GROUPS_AT_ONCE = 4
+TOKEN_PADDING = 256
 LEAST_TO_SHARE = 1 << 16
 """Values of V from which on they are widened by another thread at the same time as K."""
 
@@ -74,7 +77,7 @@ class _GroupWork:
         keys = work.floats("k", *self._group.shape, kv.shape.n_head_kv, kv.shape.head_dim_k)
         _widen(kv.k, layer, self._group.rows, keys, work)
         self._queries *= kv.k.kind.scale
-        np.matmul(self._queries, keys.transpose(0, 2, 3, 1), out=self._scores)
+        _compare(self._queries, keys, self._scores)
         if self._group.mask is not None:
             np.add(self._scores, self._group.mask, out=self._scores)
         _exponentials(self._scores, self._total, kv.v.kind.scale)
@@ -102,7 +105,35 @@ def _widen_all(works: Sequence[_GroupWork], layer: int, kv: TypedKvStore, work: 
 
 def _attend_spans(spans: list[Span], layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:
     for span in spans:
-        _attend_span(span, layer, kv, q, out, work)
+        attend_one = _attend_token if span.n == 1 else _attend_span
+        attend_one(span, layer, kv, q, out, work)
+
+
+def _attend_token(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:
+    """A single token over many cells: all heads at once, V in the place of K, which is no longer needed."""
+    n_kv, n_padded = kv.shape.n_head_kv, -(-span.n_cells // TOKEN_PADDING) * TOKEN_PADDING
+    queries = (q[span.begin] * kv.k.kind.scale).reshape(1, n_kv, -1, kv.shape.head_dim_k)
+    keys = work.floats("k", 1, n_padded, n_kv, kv.shape.head_dim_k)
+    _widen(kv.k, layer, span.rows, keys[0, : span.n_cells], work)
+    padded_scores = work.floats("scores", *queries.shape[:3], n_padded)
+    _compare(queries, keys, padded_scores)
+    scores = padded_scores[0, ..., : span.n_cells]
+    total = work.floats("total", *scores.shape[:2], 1)
+    _exponentials(scores, total, kv.v.kind.scale)
+    values = work.floats("k", span.n_cells, n_kv, kv.shape.head_dim_v)
+    _widen(kv.v, layer, span.rows, values, work)
+    mixed = np.matmul(scores, values.transpose(1, 0, 2))
+    mixed /= total
+    out[span.begin] = mixed.reshape(-1)
+
+
+def _compare(queries: Floats, keys: Floats, scores: Floats) -> None:
+    """Scores [B, J, G, T] of queries [B, J, G, D] and keys [B, T, J, D], T in pieces that make no large product."""
+    n, n_kv, n_group, length = scores.shape
+    piece = math.gcd(length, 1 << (MOST_OUTPUTS // n_group).bit_length() - 1)
+    cut_keys = keys.reshape(n, length // piece, piece, n_kv, -1).transpose(0, 3, 1, 4, 2)
+    cut_scores = scores.reshape(n, n_kv, n_group, -1, piece).transpose(0, 1, 3, 2, 4)
+    np.matmul(queries[:, :, None], cut_keys, out=cut_scores)
 
 
 def _attend_span(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:
@@ -117,17 +148,15 @@ def _attend_span(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Float
     total = work.floats("total", *queries.shape[1:3], 1)
     for head in range(n_kv):
         np.matmul(queries[head], keys[:, head].T, out=scores)
-        if span.n > 1:
-            scores[..., span.n_cells - span.n :] += _causal_mask(span.n)
+        scores[..., span.n_cells - span.n :] += _causal_mask(span.n)
         _exponentials(scores, total, kv.v.kind.scale)
         np.matmul(scores, values[:, head], out=mixed[head])
         mixed[head] /= total
 
 
 def _by_head(rows: Floats, n_kv: int, head_dim: int) -> Floats:
-    """View rows [n, H × D] as [J, G, n, D]; a single row as [J, 1, G, D], so that one product serves all G heads."""
-    heads = rows.reshape(len(rows), n_kv, -1, head_dim)
-    return heads.transpose(1, 0, 2, 3) if len(rows) == 1 else heads.transpose(1, 2, 0, 3)
+    """View rows [n, H × D] as [J, G, n, D]."""
+    return rows.reshape(len(rows), n_kv, -1, head_dim).transpose(1, 2, 0, 3)
 
 
 def _causal_mask(n: int) -> Floats:
