@@ -25,6 +25,7 @@ from ..memory import total_memory
 from ..remote.backend import RemoteBackend
 from ..snapshot import Health, HealthState, KvPool, SlotDetails, Snapshot
 from .arguments import model_path, split_arguments
+from .last_words import how_it_ended
 from .log_reader import ChildFacts, LogReader
 from .process import ServerProcess, find_binary
 
@@ -124,11 +125,7 @@ class RunnerBackend:
     def _ending(self, process: ServerProcess) -> Health:
         """The child ended by itself: how, and its last words."""
         if self._ended is None:
-            words = [line for line in process.last_words(40) if line.strip()]
-            told = next(
-                (line for line in reversed(words) if " E " in line or "rror" in line), words[-1] if words else ""
-            )
-            message = f"llama-server ended with exit code {process.exit_code}: {told[-160:]}"
+            message = how_it_ended(process.exit_code or 0, process.last_words(40))
             advice = "see the log; press t to start it again with other flags, q to quit"
             self._ended = Health(HealthState.ENDED, message, advice, time.monotonic())
             self._tell(message, "error")

@@ -1,0 +1,42 @@
+"""Why a llama-server ended, in one line: how, and the line of its log that says the most about it."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Sequence
+
+__all__ = ["how_it_ended"]
+
+PREFIX = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} (?P<level>[IWED]) ")
+ABORTED = re.compile(r"GGML_ASSERT|GGML_ABORT|terminate called|what\(\):|CUDA error|fatal error")
+LONGEST = 200  # characters
+
+
+def how_it_ended(exit_code: int, lines: Sequence[str]) -> str:
+    """From its exit code (above 128 a signal's, as shells have it) and its last lines."""
+    killer = _signal_name(exit_code)
+    told = [line for line in lines if line.strip()]
+    aborted = next((line for line in told if ABORTED.search(line)), None)
+    if killer:
+        return _line(f"llama-server was killed by {killer}", aborted or (told[-1] if told else ""))
+    # Errors come in a row, each caller naming the one before: the first says what was wrong.
+    error = next((line for line in told if _is_error(line)), None)
+    return _line(f"llama-server ended with exit code {exit_code}", aborted or error or (told[-1] if told else ""))
+
+
+def _line(how: str, told: str) -> str:
+    words = " ".join(PREFIX.sub("", told).split())
+    return f"{how}: {words[:LONGEST]}" if words else how
+
+
+def _is_error(line: str) -> bool:
+    found = PREFIX.match(line)
+    return found["level"] == "E" if found else line.startswith("error")
+
+
+def _signal_name(exit_code: int) -> str | None:
+    try:
+        return signal.Signals(exit_code - 128).name if exit_code > 128 else None
+    except ValueError:
+        return None

@@ -1,0 +1,124 @@
+"""A real llama-server as our child: watched, restarted by a retune, crashed, and never started."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slotview.engine.backend import BackendError, FireRequest
+from slotview.engine.context import LaunchFlags
+from slotview.engine.events import Notice, Retuned
+from slotview.engine.runner.backend import RunnerBackend
+from slotview.engine.snapshot import HealthState, Snapshot, SlotState
+from tests.engine.remote.test_fire import finished, until
+from tests.real_server import model_path
+
+pytestmark = pytest.mark.llama_server
+QUIET = ("--no-ui", "--no-warmup", "-t", "1", "-fit", "off")
+StartChild = Callable[..., RunnerBackend]
+
+
+@pytest.fixture
+def child() -> Iterator[StartChild]:
+    """Start children with given flags; all end with the test."""
+    binary = os.environ.get("LLAMA_SERVER_BIN")
+    if not binary or not Path(binary).is_file():
+        pytest.skip("no llama-server to start: LLAMA_SERVER_BIN names none")
+    started: list[RunnerBackend] = []
+
+    def start(*flags: str, model: Path | None = None) -> RunnerBackend:
+        started.append(RunnerBackend(["-m", str(model or model_path()), *QUIET, *flags], server_bin=binary))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for backend in started:
+        backend.close()
+
+
+def when(backend: RunnerBackend, wanted: Callable[[Snapshot], bool]) -> Snapshot:
+    """Wait for a snapshot and return it."""
+    until(lambda: wanted(backend.latest()), 30)
+    return backend.latest()
+
+
+def is_watched(snapshot: Snapshot) -> bool:
+    return snapshot.health.state is HealthState.OK and bool(snapshot.slots) and snapshot.pool.cells is not None
+
+
+def pids(backend: RunnerBackend) -> tuple[int, int]:
+    """Process ids of the child's guard and of the child."""
+    assert backend._process is not None
+    guard = backend._process._process.pid
+    children = Path(f"/proc/{guard}/task/{guard}/children")
+    if not children.exists():
+        pytest.skip("needs Linux's /proc to find a child's child")
+    return guard, int(children.read_text().split()[0])
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def test_a_retune_restarts_the_child_with_other_flags(child: StartChild) -> None:
+    backend = child("-np", "4", "-c", "8192")
+    before = when(backend, is_watched)
+    assert [slot.n_ctx for slot in before.slots or ()] == [2048] * 4
+    assert (before.pool.unified, before.pool.cells) == (False, 8192)
+    when(backend, lambda snapshot: snapshot.waiting.count == 0)  # slotview itself asked for --metrics
+    (ticket,) = backend.submit(FireRequest("Once", n_predict=2000, ignore_eos=True))
+    when(backend, lambda snapshot: snapshot.busy == 1)
+    old = pids(backend)
+
+    flags = LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True)
+    preview = backend.preview(flags)
+    assert (preview.n_slots, preview.n_ctx_slot, preview.pool_cells, preview.error) == (2, 8192, 8192, None)
+    assert "a restart ends 1 running requests" in preview.notes[-1]
+    report = backend.retune(flags).result(60)
+
+    assert report.n_ended == 1
+    finished(ticket)
+    after = when(backend, is_watched)
+    assert [(slot.n_ctx, slot.state) for slot in after.slots or ()] == [(8192, SlotState.UNUSED)] * 2
+    assert (after.pool.unified, after.pool.cells, backend.flags) == (True, 8192, flags)
+    assert any(isinstance(event, Retuned) for event in backend.events(0).events)
+    assert not any(map(is_alive, old)), "the first child and its guard are gone"
+    (ticket,) = backend.submit(FireRequest("Once", n_predict=4))
+    finished(ticket)
+
+
+def test_a_crashed_child_shows_how_it_ended_and_can_be_started_again(child: StartChild) -> None:
+    backend = child("-np", "2", "-c", "2048")
+    when(backend, is_watched)
+    os.kill(pids(backend)[1], signal.SIGKILL)
+    ended = when(backend, lambda snapshot: snapshot.health.state is HealthState.ENDED)
+    assert "killed by SIGKILL" in ended.health.message
+    assert "press t to start it again" in (ended.health.advice or "")
+    with pytest.raises(BackendError, match="not running; press t"):
+        backend.submit(FireRequest("Once"))
+    backend.retune(LaunchFlags(ctx_size=2048, parallel=1)).result(60)
+    assert len(when(backend, is_watched).slots or ()) == 1
+
+
+def test_a_child_that_cannot_start_tells_why(child: StartChild, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.gguf"
+    backend = child("-np", "2", model=missing)
+    ended = when(backend, lambda snapshot: snapshot.health.state is HealthState.ENDED)
+    assert "llama-server ended with exit code 1" in ended.health.message
+    assert "missing.gguf" in ended.health.message
+    assert any("missing.gguf" in event.text for event in backend.events(0).events if isinstance(event, Notice))
+    with pytest.raises(BackendError, match="missing.gguf"):
+        backend.retune(LaunchFlags(parallel=1)).result(60)
+
+
+def test_closing_ends_the_child(child: StartChild) -> None:
+    backend = child("-np", "1", "-c", "512")
+    when(backend, is_watched)
+    guard, server = pids(backend)
+    backend.close()
+    assert not is_alive(guard)
+    assert not is_alive(server)
