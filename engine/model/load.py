@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,10 @@ __all__ = ["FileModel", "load_model"]
 class FileModel:
     """`Model` over an open file."""
 
-    def __init__(self, file: ModelFile, tokenizer: Tokenizer) -> None:
+    def __init__(self, file: ModelFile, tokenizer: Tokenizer, network: Transformer) -> None:
         self._file = file
         self._tokenizer = tokenizer
-        self._network = Transformer(file.hparams, file.tensor)
+        self._network = network
 
     @property
     def name(self) -> str:
@@ -102,4 +103,7 @@ def _own(kv: KvStore) -> TypedKvStore:
 def load_model(path: str | os.PathLike[str]) -> FileModel:
     """Open a GGUF file. Raises `ModelFileError` with one line that names the file and what is wrong."""
     file = load_model_file(path)
-    return FileModel(file, load_tokenizer(file))
+    with ThreadPoolExecutor(1) as beside:
+        tokenizer = beside.submit(load_tokenizer, file)
+        network = Transformer(file.hparams, file.tensor)
+        return FileModel(file, tokenizer.result(), network)
