@@ -13,7 +13,7 @@ from slotview.engine.backend import BackendError, FireRequest
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import Notice, Retuned
 from slotview.engine.runner.backend import RunnerBackend
-from slotview.engine.snapshot import HealthState, Snapshot, SlotState
+from slotview.engine.snapshot import HealthState, SlotState, Snapshot
 from tests.engine.remote.test_fire import finished, until
 from tests.real_server import model_path
 
@@ -111,7 +111,7 @@ def test_a_child_that_cannot_start_tells_why(child: StartChild, tmp_path: Path) 
     assert "llama-server ended with exit code 1" in ended.health.message
     assert "missing.gguf" in ended.health.message
     assert any("missing.gguf" in event.text for event in backend.events(0).events if isinstance(event, Notice))
-    with pytest.raises(BackendError, match="missing.gguf"):
+    with pytest.raises(BackendError, match=r"missing\.gguf"):
         backend.retune(LaunchFlags(parallel=1)).result(60)
 
 
