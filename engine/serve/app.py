@@ -12,10 +12,10 @@ from starlette.routing import Route
 
 from . import info, texts
 from .actions import slot_action
-from .body import TooLargeError
+from .body import TooLargeError, write_json
 from .completions import ClientGoneError, chat_completions, completions, input_tokens, native
 from .edge import Edge
-from .errors import ApiError, error_body, outer_error
+from .errors import ApiError, ThrownError, error_body, outer_error
 from .replies import json_reply
 from .state import ServerState
 
@@ -69,9 +69,12 @@ def make_app(state: ServerState) -> Edge:
     return Edge(app, state)
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)
-    return json_reply(error_body(error), error.status)
+    body = error_body(error)
+    if isinstance(error, ThrownError):
+        request.app.state.server.warn(f"got exception: {write_json(body)}")
+    return json_reply(body, error.status)
 
 
 async def _not_found(_: Request, error: Exception) -> Response:
@@ -88,5 +91,5 @@ async def _gone(_: Request, error: Exception) -> Response:
     return Response(status_code=400)
 
 
-async def _broken(_: Request, error: Exception) -> Response:
-    return json_reply(error_body(ApiError(f"{type(error).__name__}: {error}", "server_error")), 500)
+async def _broken(request: Request, error: Exception) -> Response:
+    return await _refused(request, ThrownError(f"{type(error).__name__}: {error}", "server_error"))

@@ -8,7 +8,7 @@ import struct
 from email.parser import BytesParser
 from typing import NoReturn
 
-from .errors import ApiError
+from .errors import ThrownError
 
 __all__ = ["MAX_BODY", "TooLargeError", "as_f32", "read_form", "read_json", "type_name", "write_json"]
 
@@ -35,7 +35,7 @@ def read_json(data: bytes) -> object:
     except RecursionError:
         _fail("nested too deep")
     except OverflowError as error:
-        raise ApiError(f"[json.exception.out_of_range.406] {error}") from None
+        raise ThrownError(f"[json.exception.out_of_range.406] {error}") from None
     except ValueError as error:
         _fail(str(error))
 
@@ -53,7 +53,7 @@ def read_form(data: bytes, content_type: str) -> dict[str, object]:
 
 
 def _fail(why: str) -> NoReturn:
-    raise ApiError(f"[json.exception.parse_error.101] parse error: {why}") from None
+    raise ThrownError(f"[json.exception.parse_error.101] parse error: {why}") from None
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
 from .body import type_name, write_json
-from .errors import ApiError, not_supported
+from .errors import ThrownError, not_supported
 
 __all__ = ["ChatPrompt", "read_chat"]
 
@@ -43,7 +43,7 @@ def read_chat(body: Mapping[str, object], tokenizer: Tokenizer, template: str) -
 def _continued(messages: list[Message], tokenizer: Tokenizer, template: str) -> ChatPrompt:
     """A last assistant message is the beginning of the answer."""
     if len(messages) > 1 and messages[-2]["role"] == "assistant":
-        raise ApiError("Cannot have 2 or more assistant messages at the end of the list.")
+        raise ThrownError("Cannot have 2 or more assistant messages at the end of the list.")
     prefill = str(messages[-1]["content"] or "")
     if not prefill:
         return ChatPrompt(_render(messages[:-1], tokenizer, template, add=False))
@@ -59,31 +59,31 @@ def _render(messages: list[Message], tokenizer: Tokenizer, template: str, *, add
     try:
         return render_chat(template, messages, add_generation_prompt=add, bos=spelled["bos"], eos=spelled["eos"])
     except ChatTemplateError as error:
-        raise ApiError(str(error)) from None
+        raise ThrownError(str(error)) from None
 
 
 def _messages(body: Mapping[str, object]) -> list[Message]:
     messages = body.get("messages")
     if "messages" not in body:
-        raise ApiError("'messages' is required")
+        raise ThrownError("'messages' is required")
     if not isinstance(messages, list):
-        raise ApiError("Expected 'messages' to be an array")
+        raise ThrownError("Expected 'messages' to be an array")
     return [_message(message) for message in messages]
 
 
 def _message(value: object) -> Message:
     if not isinstance(value, dict):
-        raise ApiError("All non-assistant messages must contain 'content'")
+        raise ThrownError("All non-assistant messages must contain 'content'")
     if "role" not in value:
-        raise ApiError(f"Failed to parse messages: Missing 'role' in message: {write_json(value)}", "server_error")
+        raise ThrownError(f"Failed to parse messages: Missing 'role' in message: {write_json(value)}", "server_error")
     role = value["role"]
     if not isinstance(role, str):
         why = f"[json.exception.type_error.302] type must be string, but is {type_name(role)}"
-        raise ApiError(f"Failed to parse messages: {why}", "server_error")
+        raise ThrownError(f"Failed to parse messages: {why}", "server_error")
     if role == "assistant" and value.get("content") is None and not value.get("tool_calls"):
-        raise ApiError("Assistant message must contain either 'content' or 'tool_calls'!")
+        raise ThrownError("Assistant message must contain either 'content' or 'tool_calls'!")
     if role != "assistant" and "content" not in value:
-        raise ApiError("All non-assistant messages must contain 'content'")
+        raise ThrownError("All non-assistant messages must contain 'content'")
     return {**value, "content": _content(value.get("content"))}
 
 
@@ -94,7 +94,7 @@ def _content(value: object) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
-        raise ApiError("Expected 'content' to be a string or an array")
+        raise ThrownError("Expected 'content' to be a string or an array")
     return "\n".join(_part(part) for part in value)
 
 
@@ -103,5 +103,5 @@ def _part(value: object) -> str:
         kind = value.get("type") if isinstance(value, dict) else None
         if kind in ("image_url", "input_audio", "video_url"):
             raise not_supported("images, audio or video")
-        raise ApiError("unsupported content[].type")
+        raise ThrownError("unsupported content[].type")
     return str(value.get("text", ""))

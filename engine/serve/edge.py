@@ -56,6 +56,7 @@ class Edge:
             headers.get("authorization", ""), headers.get("x-api-key", "")
         ):
             return None
+        self._state.warn("unauthorized: Invalid API Key")
         return json_reply(outer_error("Invalid API Key", "authentication_error"), 401)
 
     def _finishing(self, scope: Scope, request: Headers, send: Send) -> Send:

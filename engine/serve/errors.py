@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "ApiError", "error_body", "not_supported", "outer_error"]
+__all__ = ["KINDS", "ApiError", "ThrownError", "error_body", "not_supported", "outer_error"]
 
 KINDS = {
     "invalid_request_error": 400,
@@ -24,6 +24,10 @@ class ApiError(Exception):
         self.kind = kind
         self.status = KINDS[kind]
         self.extra = extra or {}
+
+
+class ThrownError(ApiError):
+    """A refusal that leaves its handler as an exception, which the server's log tells (spec §9.2)."""
 
 
 def error_body(error: ApiError) -> dict[str, object]:

@@ -33,7 +33,7 @@ def serve(flags: EngineFlags) -> int:
     started = microseconds()
     log = LogPrinter(flags, started)
     try:
-        state = ServerState(flags, read_keys(flags), started_us=started)
+        state = ServerState(flags, read_keys(flags), started_us=started, log=log)
         _check_save_path(flags)
     except (KeyFileError, StartError) as error:
         sys.stderr.write(f"{error}\n")
@@ -106,6 +106,7 @@ def make_server(state: ServerState) -> uvicorn.Server:
     config = uvicorn.Config(
         make_app(state),
         log_config=None,
+        log_level="critical",  # a stream cut off at the end is no news
         access_log=False,
         server_header=False,
         date_header=False,

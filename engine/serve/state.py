@@ -11,6 +11,7 @@ from slotview import __version__
 from ..flags import EngineFlags
 from ..host import EngineHost
 from ..model.interface import Model
+from .printer import LogPrinter
 
 __all__ = ["KeyFileError", "ServerState", "read_keys"]
 
@@ -41,7 +42,13 @@ class ServerState:
     keys: tuple[str, ...] = field(default=(), repr=False)
     host: EngineHost | None = None
     started_us: int = 0
+    log: LogPrinter | None = None
     media_marker: str = field(default_factory=lambda: f"<__media_{token_urlsafe(24)}__>")
+
+    def warn(self, text: str) -> None:
+        """Log what a handler met, where there is a log."""
+        if self.log:
+            self.log.line("W", f"srv    operator(): {text}")
 
     @property
     def engine(self) -> EngineHost:

@@ -11,7 +11,7 @@ from ..model.interface import Tokenizer
 from .body import type_name
 from .chat import read_chat
 from .completions import read_members
-from .errors import ApiError
+from .errors import ThrownError
 from .replies import json_reply
 from .state import ServerState
 
@@ -45,7 +45,7 @@ def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> li
     if isinstance(content, str):
         return [int(token) for token in tokenizer.encode(content, **flags)]
     if not isinstance(content, list):
-        raise ApiError(f"[json.exception.type_error.302] type must be string, but is {type_name(content)}")
+        raise ThrownError(f"[json.exception.type_error.302] type must be string, but is {type_name(content)}")
     tokens: list[int] = []
     for place, piece in enumerate(content):
         if isinstance(piece, str):
@@ -55,7 +55,7 @@ def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> li
         elif isinstance(piece, int | float) and not isinstance(piece, bool):
             tokens.append(int(piece))
         else:
-            raise ApiError(f"[json.exception.type_error.302] type must be number, but is {type_name(piece)}")
+            raise ThrownError(f"[json.exception.type_error.302] type must be number, but is {type_name(piece)}")
     return tokens
 
 
@@ -74,12 +74,12 @@ async def detokenize(request: Request) -> Response:
     body = await read_members(request)
     tokens = body.get("tokens", [])
     if not isinstance(tokens, list):
-        raise ApiError(f"[json.exception.type_error.302] type must be array, but is {type_name(tokens)}")
+        raise ThrownError(f"[json.exception.type_error.302] type must be array, but is {type_name(tokens)}")
     for token in tokens:
         if not isinstance(token, int | float):
-            raise ApiError(f"[json.exception.type_error.302] type must be number, but is {type_name(token)}")
+            raise ThrownError(f"[json.exception.type_error.302] type must be number, but is {type_name(token)}")
         if not 0 <= int(token) < tokenizer.n_vocab:
-            raise ApiError(_out_of_range(int(token), tokenizer.n_vocab), "server_error")
+            raise ThrownError(_out_of_range(int(token), tokenizer.n_vocab), "server_error")
     return json_reply({"content": tokenizer.decode([int(token) for token in tokens], special=True)})
 
 
@@ -100,7 +100,7 @@ async def control(request: Request) -> Response:
     """POST /v1/chat/completions/control: there are no reasoning models here."""
     body = await read_members(request)
     if not isinstance(body.get("id"), str):
-        raise ApiError("missing completion id")
+        raise ThrownError("missing completion id")
     if body.get("action") != "reasoning_end":
-        raise ApiError("unknown control action")
+        raise ThrownError("unknown control action")
     return json_reply({"success": False, "message": "no active completion for this id"})

@@ -13,17 +13,22 @@ NUMBERS = re.compile(r"\d+\.\d+|(?<=t_last = )\d+|(?<=graphs reused = )\s*\d+|ta
 WANTED = (
     "slot ",
     "srv    send_error",
+    "srv    operator(): got exc",
     "srv  try_clear_id",
     "srv        decode",
     "srv  process_sing",
 )
+
+EVERY_3_SECONDS = re.compile(r"\| (n_gen = |prompt processing, )")  # lines of a slow machine
 
 
 def _log(text: str) -> list[str]:
     """Lines about slots, without times and task ids."""
     lines = [LINE.match(line) for line in text.splitlines()]
     found = [f"{line[1]} {NUMBERS.sub('#', line[2])}" for line in lines if line]
-    return [re.sub(r" +#", " #", line) for line in found if line[2:].startswith(WANTED)]
+    return [
+        re.sub(r" +#", " #", line) for line in found if line[2:].startswith(WANTED) and not EVERY_3_SECONDS.search(line)
+    ]
 
 
 def _settled(c: Client) -> str:
@@ -43,6 +48,9 @@ def log(c: Client) -> None:
     c.complete([9999], 3)
     c.complete(tokens(5), 3, repeat_penalty=0)
     c.complete(tokens(10), -1, ignore_eos=True, id_slot=9)
+    c.ask("/v1/chat/completions", {})
+    c.ask("/detokenize", {"tokens": [5000]})
+    c.ask("/completion", {"prompt": 5})
     c.note("log", _log(_settled(c)))
 
 
