@@ -163,8 +163,7 @@ class RunnerBackend:
             plan = plan_context(flags, facts, total_memory())
         except ContextError as error:
             return RetunePreview(flags, error=str(error), command=command)
-        busy, cached = self._last.busy or 0, self._last.pool.cached or 0
-        lost = f"a restart ends {busy} running requests and drops {cached} tokens kept in idle slots"
+        lost = f"a restart ends {_lost_requests(self._last)} and drops {_lost_tokens(self._last)}"
         return RetunePreview(
             flags=flags,
             n_slots=plan.n_slots,
@@ -185,7 +184,7 @@ class RunnerBackend:
         return self._worker.submit(self._restart, flags)
 
     def _restart(self, flags: LaunchFlags) -> RetuneReport:
-        n_lost = self._last.busy or 0
+        before = self._last
         self._tell("restarting llama-server")
         self._stop()
         self._launch(flags)
@@ -194,9 +193,9 @@ class RunnerBackend:
         snapshot = remote.wait_until(lambda seen: seen.health.state in READY or self._has_ended(), START_SECONDS)
         if snapshot.health.state not in READY:
             raise BackendError(self.latest().health.message)
-        summary = f"restarted with {' '.join(flags.arguments()) or 'default flags'}; {n_lost} requests were lost"
+        summary = f"restarted with {' '.join(flags.arguments()) or 'default flags'}; it ended {_lost_requests(before)}"
         self._ring.extend([Retuned(time.monotonic(), summary)])
-        return RetuneReport(summary, n_ended=n_lost)
+        return RetuneReport(summary)
 
     def _has_ended(self) -> bool:
         return self._process is None or self._process.exit_code is not None
@@ -236,6 +235,20 @@ class RunnerBackend:
         self._closed = True
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._stop()
+
+
+def _lost_requests(snapshot: Snapshot) -> str:
+    """What a restart ends, as far as it is known: a request that waits is lost as one that runs is."""
+    if snapshot.busy is None:
+        return "all requests"
+    if snapshot.waiting.count is None:
+        return f"{snapshot.busy} running requests and all that wait"
+    return f"{snapshot.busy} running and {snapshot.waiting.count} waiting requests"
+
+
+def _lost_tokens(snapshot: Snapshot) -> str:
+    cached = snapshot.pool.cached
+    return "the tokens kept in idle slots" if cached is None else f"{cached} tokens kept in idle slots"
 
 
 def _completed(snapshot: Snapshot, told: ChildFacts) -> Snapshot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -70,18 +71,19 @@ def test_a_retune_restarts_the_child_with_other_flags(child: StartChild) -> None
     assert [slot.n_ctx for slot in before.slots or ()] == [2048] * 4
     assert (before.pool.unified, before.pool.cells) == (False, 8192)
     when(backend, lambda snapshot: snapshot.waiting.count == 0)  # slotview itself asked for --metrics
-    (ticket,) = backend.submit(FireRequest("Once", n_predict=2000, ignore_eos=True))
-    when(backend, lambda snapshot: snapshot.busy == 1)
+    tickets = backend.submit(FireRequest("Once", 5, n_predict=1900, ignore_eos=True))
+    when(backend, lambda snapshot: snapshot.busy == 4 and snapshot.waiting.count == 1)
     old = pids(backend)
 
-    flags = LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True)
+    flags = LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True, fit=False)
     preview = backend.preview(flags)
     assert (preview.n_slots, preview.n_ctx_slot, preview.pool_cells, preview.error) == (2, 8192, 8192, None)
-    assert "a restart ends 1 running requests" in preview.notes[-1]
+    assert preview.notes[-1].startswith("a restart ends 4 running and 1 waiting requests and drops ")
     report = backend.retune(flags).result(60)
 
-    assert report.n_ended == 1
-    finished(ticket)
+    assert report.summary == "restarted with -c 8192 -np 2 -kvu --fit off; it ended 4 running and 1 waiting requests"
+    for ticket in tickets:
+        finished(ticket)
     after = when(backend, is_watched)
     assert [(slot.n_ctx, slot.state) for slot in after.slots or ()] == [(8192, SlotState.UNUSED)] * 2
     assert (after.pool.unified, after.pool.cells, backend.flags) == (True, 8192, flags)
@@ -113,6 +115,12 @@ def test_a_child_that_cannot_start_tells_why(child: StartChild, tmp_path: Path) 
     assert any("missing.gguf" in event.text for event in backend.events(0).events if isinstance(event, Notice))
     with pytest.raises(BackendError, match=r"missing\.gguf"):
         backend.retune(LaunchFlags(parallel=1)).result(60)
+
+
+def test_what_a_restart_would_lose_is_unknown_before_the_first_look() -> None:
+    backend = RunnerBackend(["-m", str(model_path())], server_bin=sys.executable)
+    (lost,) = [note for note in backend.preview(LaunchFlags(parallel=2)).notes if "a restart" in note]
+    assert lost == "a restart ends all requests and drops the tokens kept in idle slots"
 
 
 def test_closing_ends_the_child(child: StartChild) -> None:
