@@ -49,6 +49,6 @@ async def test_t_a_number_and_enter_restart_the_server_with_other_flags() -> Non
             await wait_for(pilot, "-c 8 192 · -np 2 · unified KV · n_ctx per slot 8 192 · pool 8 192")
             await wait_for(pilot, "restarted with -c 8192 -np 2")  # the rest stands on the message's next line
             await wait_for(pilot, "0 of 2 busy")
-            assert backend.flags == LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True)
+            assert backend.flags == LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True, fit=False)
     finally:
         backend.close()
