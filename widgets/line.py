@@ -91,7 +91,11 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def break_text(text: str, width: int) -> list[str]:
-    """Break a text as `wrap` does, each row with the blanks at its end: together they are the text again."""
+    """Break a text as `wrap` does, each row with the blanks at its end: together they are the text again.
+
+    A window of no width gets rows of one cell.
+    """
+    width = max(1, width)
     rows: list[str] = []
     row = ""
     for word in _WORDS.findall(text):

@@ -56,3 +56,8 @@ def test_a_strip_has_the_widgets_width() -> None:
     strip = to_strip((("日本", ""), ("x", "dim")), 9, lambda tone: Style(dim=tone == "dim"))
     assert strip.cell_length == 9
     assert strip.text == "日本x    "
+
+
+@pytest.mark.parametrize("width", [0, -3])
+def test_a_window_without_width_breaks_no_text(width: int) -> None:
+    assert [row for row in wrap("ab c", width) if row] == ["a", "b", "c"]

@@ -207,3 +207,13 @@ async def test_one_wake_up_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> 
         await look(pilot)
         await look(pilot)
         assert len(taken) == 1
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 90), (300, 2)])
+async def test_a_window_of_any_size_is_survived(size: tuple[int, int]) -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.resize_terminal(*size)
+        await look(pilot)
+        await pilot.resize_terminal(120, 36)
+        await assert_shows(pilot, "4 of 4 busy")
