@@ -125,7 +125,9 @@ def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float 
 
         try:
             face = listen_beside(listen, flags)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            fail(f"--listen {listen}: {error.strerror or error}; choose another port")
+        except ValueError as error:
             fail(f"--listen {listen}: {error}")
     run_app(LocalBackend(flags, on_ready=face), refresh, theme, saved)
 
@@ -273,7 +275,7 @@ def print_plan(workload: str, slots: str, words: Sequence[str]) -> None:
 
     flags = read_flags(words)
     try:
-        numbers = [int(number) for number in slots.split(",")]
+        numbers = _numbers(slots)
         asked = parse_workload(workload)
         facts = facts_of_file(flags.model or str(bundled_model()))
     except (ValueError, WorkloadError, StartError) as error:
@@ -281,6 +283,14 @@ def print_plan(workload: str, slots: str, words: Sequence[str]) -> None:
     device = profile(flags.pace or DEFAULT_PACE) or profile(DEFAULT_PACE)
     result = run_plan(spread(flags.launch, numbers), asked, device, facts, options=core_options(flags))
     typer.echo(format_plan(result))
+
+
+def _numbers(slots: str) -> list[int]:
+    """Numbers of slots to try. Raises `ValueError`."""
+    try:
+        return [int(number) for number in slots.split(",")]
+    except ValueError:
+        raise ValueError(f"--slots {slots}: give whole numbers with commas between them, for example 1,2,4") from None
 
 
 def start_replay(path: str, *, speed: float, theme: str | None) -> None:

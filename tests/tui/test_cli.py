@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ def test_version_and_help() -> None:
         (("attach",), "attach needs a URL"),
         (("attach", "--once", "--json"), "--once looks at one server"),
         (("complete", "hi", "--lora", "x"), "no LoRA adapters"),
+        (("plan", "burst n=8", "--slots", "1,x"), "--slots 1,x: give whole numbers"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(words: tuple[str, ...], told: str) -> None:
@@ -89,3 +91,13 @@ def test_options_of_a_value_are_no_commands() -> None:
     assert misplaced_option(["-a", "serve", "-np", "4"]) is None
     assert misplaced_option(["--theme", "demo"]) is None
     assert misplaced_option([]) is None
+
+
+def test_a_taken_port_is_one_line() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = slotview("--listen", str(port))
+    assert done.returncode == 1
+    assert done.stderr == f"slotview: --listen {port}: Address already in use; choose another port\n"
