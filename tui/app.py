@@ -13,6 +13,7 @@ from slotview.engine.backend import Backend
 
 from .feed import Feed
 from .screens.dashboard import Dashboard
+from .signals import leave_on_sigterm
 from .theme import DEFAULT_THEME, THEMES
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ class BaseApp(App[ReturnType]):
         self.theme = theme if theme in self.available_themes else DEFAULT_THEME
         self.last_fire: FireForm | None = None
         """What was fired last, to be offered again."""
+
+    def on_load(self) -> None:
+        """Be ready to be ended before the terminal is changed."""
+        leave_on_sigterm(self)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer all keys of the screen, then Textual's own commands."""

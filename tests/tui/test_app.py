@@ -1,3 +1,4 @@
+import signal
 import subprocess
 import sys
 
@@ -41,6 +42,19 @@ async def test_q_quits() -> None:
     async with run(app, (80, 24)) as pilot:
         await pilot.press("q")
     assert app.return_code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+async def test_sigterm_leaves_in_order() -> None:
+    before = signal.signal(signal.SIGTERM, lambda number, frame: None)  # without ours the tests go on
+    try:
+        app, _ = make_app()
+        async with run(app, (80, 24)) as pilot:
+            signal.raise_signal(signal.SIGTERM)
+            await pilot.pause()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert app.return_code == 143
 
 
 async def test_the_palette_offers_every_action_and_runs_it() -> None:
