@@ -41,6 +41,8 @@ class Metrics:
     bucket_prompt_us: int = 0
     bucket_predicted_tokens: int = 0  # one less per run: the first token is free
     bucket_predicted_us: int = 0
+    _decodes_before: int = 0  # with other numbers of slots: the average is about the present ones
+    _busy_before: int = 0
     _due_tokens: int = 0
     _due_since: int | None = None
 
@@ -73,8 +75,12 @@ class Metrics:
 
     @property
     def busy_per_decode(self) -> float:
-        """Average number of busy slots per decode since the start."""
-        return self.n_busy / max(self.n_decode, 1)
+        """Average number of busy slots per decode since the start, or since the last retune."""
+        return (self.n_busy - self._busy_before) / max(self.n_decode - self._decodes_before, 1)
+
+    def begin_average(self) -> None:
+        """Count busy slots anew; the counters go on."""
+        self._decodes_before, self._busy_before = self.n_decode, self.n_busy
 
     def scrape(self, processing: int, deferred: int) -> Scrape:
         """Read everything and empty the bucket of the two speed gauges."""

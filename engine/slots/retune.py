@@ -86,6 +86,7 @@ def put_work(taken: TakenWork, state: CoreState) -> RetuneReport:
     """Queue everything in the new core, running requests first."""
     state.queue.next_id = taken.next_id
     state.metrics = taken.metrics
+    state.metrics.begin_average()
     state.results[:0] = taken.results
     state.events[:0] = taken.events
     for run in taken.running:

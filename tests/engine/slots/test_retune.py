@@ -133,3 +133,17 @@ def test_a_retune_inside_a_character_or_held_text_loses_nothing() -> None:
         retune(desk, parallel=1, ctx_size=512)
         desk.run()
         assert desk.streamed(task) == calm.text
+
+
+def test_the_average_of_busy_slots_is_about_the_present_slots() -> None:
+    desk = Desk(parallel=4, ctx_size=2048)
+    desk.post(*(numbered(8, i) for i in range(4)), n_predict=20)
+    desk.run()
+    before = desk.core.metrics
+    assert before.busy_per_decode > 1.5
+    n_decode = before.n_decode
+    retune(desk, parallel=1, ctx_size=2048)
+    assert desk.core.metrics.busy_per_decode == 0
+    desk.answer(numbered(8), n_predict=5)
+    assert desk.core.metrics.busy_per_decode == 1
+    assert desk.core.metrics.n_decode > n_decode, "the counters go on"
