@@ -23,7 +23,7 @@ from .events import EventBatch, EventRing, Notice
 from .flags import EngineFlags
 from .loading import StartError, build_core, core_options, load, model_facts, plan_for
 from .pace import microseconds, profile
-from .snapshot import Health, HealthState, PaceView, ServerFacts, SlotDetails, Snapshot
+from .snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, SlotDetails, Snapshot, WaitingView
 from .ticket import LocalTicket
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class LocalBackend:
         """Remember why nothing will run, and tell whoever waits."""
         self._error = why
         health = Health(HealthState.ERROR, why, "quit with q and start again with other flags")
-        self._last = replace(self._last, health=health)
+        unknown = "the engine does not run"
+        self._last = replace(self._last, health=health, waiting=WaitingView(why=unknown), pool=KvPool(why=unknown))
         self._ring.extend([Notice(microseconds() / 1e6, why, "error")])
         self._ready.set_exception(BackendError(why))
 

@@ -174,6 +174,7 @@ def test_a_missing_model_is_one_line_on_the_screen(tmp_path: Path) -> None:
     assert health.state is HealthState.ERROR
     assert "none.gguf" in health.message
     assert "\n" not in health.message
+    assert backend.latest().waiting.why == backend.latest().pool.why == "the engine does not run", "no advice on flags"
     backend.close()
 
 
