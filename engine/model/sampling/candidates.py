@@ -7,17 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Candidates", "softmax"]
+from .best import best
+
+__all__ = ["Candidates", "Floats", "Ids"]
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.intp]
-
-
-def softmax(logits: Floats) -> Floats:
-    """Probabilities of one row, [n]."""
-    shifted = np.exp(logits - logits.max())
-    result: Floats = shifted / shifted.sum()
-    return result
 
 
 @dataclass(slots=True)
@@ -36,16 +31,30 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def keep(self, chosen: NDArray[np.intp] | NDArray[np.bool_] | slice) -> None:
+    def keep(self, chosen: Ids | NDArray[np.bool_] | slice) -> None:
         """Keep a part of the tokens, in the order given."""
         self.ids, self.logits = self.ids[chosen], self.logits[chosen]
 
-    def sort(self) -> None:
-        """Best first."""
+    def keep_best(self, k: int) -> None:
+        """Keep the k best, best first."""
         if not self.is_sorted:
-            self.keep(np.argsort(-self.logits, kind="stable"))
+            order, _ = best(self.logits[None], k)
+            self.keep(order[0])
             self.is_sorted = True
+        self.keep(slice(k))
+
+    def weights(self) -> Floats:
+        """What the probabilities are proportional to, 1 for the best: [n]."""
+        weights: Floats = np.exp(self.logits - self.logits.max())
+        return weights
 
     def probabilities(self) -> Floats:
         """Softmax of what is left, [n]."""
-        return softmax(self.logits)
+        weights = self.weights()
+        weights /= weights.sum()
+        return weights
+
+    def place_at(self, share: float) -> int:
+        """The place that a share of the whole probability, 0 to 1, falls on."""
+        reached = np.cumsum(self.weights(), dtype=np.float64)
+        return min(int(np.searchsorted(reached, share * reached[-1], "right")), len(self) - 1)

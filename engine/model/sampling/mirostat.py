@@ -12,7 +12,7 @@ from .candidates import Candidates
 
 __all__ = ["Mirostat"]
 
-ESTIMATE_FROM = 100
+RANKS = 100
 
 
 class Mirostat:
@@ -21,34 +21,42 @@ class Mirostat:
     def __init__(self, params: SamplingParams, n_vocab: int) -> None:
         self._params = params
         self._n_vocab = n_vocab
-        self._mu = 2.0 * params.mirostat_tau
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._mu = 2.0 * self._params.mirostat_tau
 
     def sample(self, left: Candidates, chance: Random) -> int:
-        """Pick a position among the candidates, which are cut, and learn from it."""
-        left.sort()
+        """Pick a token from the candidates, which are cut, and learn from it."""
         if self._params.mirostat == 1:
-            left.keep(slice(max(1, min(self._cut(left), len(left)))))
+            left.keep_best(self._cut(left))
         else:
-            surprise = -np.log2(np.maximum(left.probabilities(), 1e-38))
-            left.keep(slice(max(1, int((surprise <= self._mu).sum()))))
-        chances = left.probabilities()
-        picked = int(min(np.searchsorted(np.cumsum(chances), chance.random() * chances.sum(), "right"), len(left) - 1))
-        observed = -math.log2(max(float(chances[picked]), 1e-38))
+            self._drop_surprising(left)
+        place = left.place_at(chance.random())
+        observed = -math.log2(max(float(left.probabilities()[place]), 1e-38))
         self._mu -= self._params.mirostat_eta * (observed - self._params.mirostat_tau)
-        return picked
+        return int(left.ids[place])
+
+    def _drop_surprising(self, left: Candidates) -> None:
+        """Version 2: keep what surprises no more than ``mu``, at least the best."""
+        kept = -np.log2(left.probabilities()) <= self._mu
+        if kept.any():
+            left.keep(kept)
+        else:
+            left.keep_best(1)
 
     def _cut(self, left: Candidates) -> int:
         """Version 1: the k that the estimated exponent of the distribution gives."""
-        chances = left.probabilities()[: ESTIMATE_FROM + 1]
-        n = min(ESTIMATE_FROM, len(chances) - 1)
-        if n < 1:
+        top = Candidates(left.ids, left.logits, left.is_sorted)
+        top.keep_best(RANKS)
+        if len(top) < 2:
             return 1
-        ranks = np.arange(n, dtype=np.float64)
+        chances = top.weights().astype(np.float64)
+        ranks = np.arange(len(top) - 1)
         t = np.log((ranks + 2) / (ranks + 1))
-        b = np.log(np.maximum(chances[:n], 1e-38) / np.maximum(chances[1 : n + 1], 1e-38))
-        s_hat = float((t * b).sum() / (t * t).sum())
+        b = np.log(chances[:-1] / chances[1:])
+        s_hat = np.float64((t * b).sum() / (t * t).sum())
         epsilon = s_hat - 1
-        if s_hat <= 0 or abs(epsilon) < 1e-9:
-            return len(left)
-        k = ((epsilon * 2**self._mu) / (1 - self._n_vocab ** (-epsilon))) ** (1 / s_hat)
-        return int(k) if isinstance(k, float) and math.isfinite(k) else len(left)
+        k = (epsilon * np.exp2(self._mu) / (1 - np.float64(self._n_vocab) ** -epsilon)) ** (1 / s_hat)
+        return max(1, int(min(float(k), len(left)))) if np.isfinite(k) else 1

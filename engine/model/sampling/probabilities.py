@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..interface import FloatRows
+from .best import best
 from .sampler import Sampler
 
 __all__ = ["probabilities"]
@@ -21,13 +22,11 @@ def probabilities(logits: FloatRows, sampler: Sampler, token: int) -> tuple[floa
     params = sampler.params
     if params.post_sampling_probs:
         return _after(sampler, token, params.n_probs)
-    row = logits.astype(np.float64)
-    best = float(row.max())
-    total = best + math.log(float(np.exp(row - best).sum()))
-    n = min(params.n_probs, len(row))
-    top = np.argpartition(-row, n - 1)[:n] if n < len(row) else np.arange(len(row))
-    top = top[np.lexsort((top, -row[top]))]
-    return float(row[token] - total), [(int(other), float(row[other] - total)) for other in top]
+    most = logits.max()
+    total = float(most) + math.log(float(np.exp(logits - most).sum(dtype=np.float64)))
+    ids, values = best(logits[None], params.n_probs)
+    top = zip(ids[0].tolist(), values[0].tolist(), strict=True)
+    return float(logits[token]) - total, [(other, value - total) for other, value in top]
 
 
 def _after(sampler: Sampler, token: int, n_probs: int) -> tuple[float, list[tuple[int, float]]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..interface import FloatRows
+from .best import best
 from .sampler import Sampler
 
 __all__ = ["sample_rows"]
@@ -16,18 +17,22 @@ __all__ = ["sample_rows"]
 
 def sample_rows(logits: FloatRows, samplers: Sequence[Sampler]) -> list[int]:
     """Pick a token for each row of [R, V]; row i by sampler i, with the same result as `Sampler.sample`."""
-    if all(sampler.is_greedy and not len(sampler.bias_ids) for sampler in samplers):
-        best: list[int] = logits.argmax(axis=1).tolist()
-        return best
     tokens = [0] * len(samplers)
+    greedy: list[int] = []
     groups: dict[tuple[float, ...], list[int]] = {}
     for row, sampler in enumerate(samplers):
-        params = sampler.params
-        if sampler.is_plain and params.n_probs == 0:
-            key = (params.top_k, params.top_p, params.min_p, params.temperature, params.min_keep)
-            groups.setdefault(key, []).append(row)
+        if sampler.is_plain:
+            groups.setdefault(sampler.group, []).append(row)
+        elif sampler.is_greedy and not len(sampler.bias_ids):
+            sampler.left = None
+            greedy.append(row)
         else:
             tokens[row] = sampler.sample(logits[row])
+    if len(greedy) == len(tokens):
+        best_of_all: list[int] = logits.argmax(axis=1).tolist()
+        return best_of_all
+    for row in greedy:
+        tokens[row] = int(logits[row].argmax())
     for rows in groups.values():
         for row, token in zip(rows, _plain(logits, samplers, rows), strict=True):
             tokens[row] = token
@@ -36,52 +41,42 @@ def sample_rows(logits: FloatRows, samplers: Sequence[Sampler]) -> list[int]:
 
 def _plain(logits: FloatRows, samplers: Sequence[Sampler], rows: list[int]) -> list[int]:
     """Top-k, top-p, min-p, temperature and the draw for rows that share them."""
+    params = samplers[rows[0]].params
+    shares = np.empty((len(rows), 1))
     chosen = logits[rows]
     for place, row in enumerate(rows):
         sampler = samplers[row]
+        sampler.left = None
+        shares[place, 0] = sampler.random.random()
         if len(sampler.bias_ids):
-            np.add.at(chosen[place], sampler.bias_ids, sampler.bias)
-    params = samplers[rows[0]].params
-    ids, values = _best(chosen, params.top_k, params.min_keep)
-    keep = np.ones(values.shape, bool)
-    if params.top_p < 1:
-        keep &= _within_top_p(values, params.top_p, params.min_keep)
-    if params.min_p > 0:
-        good = keep & (values >= values[:, :1] + np.float32(math.log(params.min_p)))
-        enough = good.sum(axis=1, keepdims=True) >= params.min_keep
-        first = np.arange(values.shape[1]) < params.min_keep
-        keep = np.where(enough, good, keep & first)
-    scaled = np.where(keep, values / np.float32(params.temperature), -np.inf)
-    chances = np.exp(scaled - scaled[:, :1])
-    chances /= chances.sum(axis=1, keepdims=True)
-    reached = np.cumsum(chances, axis=1)
-    draws = np.array([samplers[row].random.random() for row in rows]) * reached[:, -1]
-    places = np.minimum((reached <= draws[:, None]).sum(axis=1), keep.sum(axis=1) - 1)
+            chosen[place, sampler.bias_ids] += sampler.bias
+    with np.errstate(all="ignore"):
+        ids, values = best(chosen, params.top_k)
+        kept = np.ones(values.shape, bool)
+        if params.top_p < 1:
+            kept = _within_top_p(values, params.top_p, params.min_keep)
+        if params.min_p > 0:
+            kept = _within_min_p(values, kept, params.min_p, params.min_keep)
+        scaled = np.where(kept, values / np.float32(params.temperature), -np.inf)
+        reached = np.cumsum(np.exp(scaled - scaled[:, :1]), axis=1, dtype=np.float64)
+        places = np.minimum((reached <= shares * reached[:, -1:]).sum(axis=1), kept.sum(axis=1) - 1)
     picked: list[int] = ids[np.arange(len(rows)), places].tolist()
-    for row in rows:
-        samplers[row].left = None
     return picked
 
 
-def _best(values: FloatRows, top_k: int, min_keep: int) -> tuple[NDArray[np.intp], FloatRows]:
-    """The k best of each row, best first, ties in id order: ids and logits, [R, k]."""
-    k = max(top_k, min_keep) if top_k > 0 else values.shape[1]
-    if k < values.shape[1]:
-        ids = np.argpartition(-values, k - 1, axis=1)[:, :k]
-        ids.sort(axis=1)
-        values = np.take_along_axis(values, ids, axis=1)
-        order = np.argsort(-values, axis=1, kind="stable")
-        return np.take_along_axis(ids, order, axis=1), np.take_along_axis(values, order, axis=1)
-    order = np.argsort(-values, axis=1, kind="stable")
-    return order, np.take_along_axis(values, order, axis=1)
-
-
 def _within_top_p(values: FloatRows, top_p: float, min_keep: int) -> NDArray[np.bool_]:
-    """Which of the sorted tokens make up the first ``top_p`` of the probability."""
-    chances = np.exp(values - values[:, :1])
-    chances /= chances.sum(axis=1, keepdims=True)
-    before = np.zeros_like(chances)
-    np.cumsum(chances[:, :-1], axis=1, out=before[:, 1:])
-    inside: NDArray[np.bool_] = before < top_p
-    inside[:, : max(1, min_keep)] = True
-    return inside
+    """Which of the sorted tokens, [R, k], make up the first ``top_p`` of the probability."""
+    reached = np.cumsum(np.exp(values - values[:, :1]), axis=1, dtype=np.float64)
+    kept = np.ones(values.shape, bool)
+    kept[:, 1:] = ~(reached[:, :-1] >= top_p * reached[:, -1:])
+    kept[:, : max(1, min_keep)] = True
+    return kept
+
+
+def _within_min_p(values: FloatRows, kept: NDArray[np.bool_], p: float, min_keep: int) -> NDArray[np.bool_]:
+    """Which of the sorted and kept tokens, [R, k], are at least p times as likely as the best."""
+    good = kept & (values >= values[:, :1] + np.float32(math.log(p)))
+    if min_keep <= 1:
+        return good
+    enough = good.sum(axis=1, keepdims=True) >= min_keep
+    return np.where(enough, good, kept & (np.arange(values.shape[1]) < min_keep))

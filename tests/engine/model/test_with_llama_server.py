@@ -65,11 +65,11 @@ CHAINS: tuple[dict[str, Any], ...] = (
     {"mirostat": 2, "mirostat_tau": 3.0, "temperature": 1.3},
     {"mirostat": 1, "mirostat_tau": 2.0},
 )
-KNOWN_TO_DIFFER: tuple[dict[str, Any], ...] = (
+UNUSUAL_CHAINS: tuple[dict[str, Any], ...] = (
     {"top_k": 3, "min_keep": 10},
     {"samplers": ("top_k", "adaptive_p"), "adaptive_target": 0.3, "top_k": 20},
 )
-"""The server's top-k does not heed min_keep; adaptive-p is left out of the chain."""
+"""Chains in which top-k must not heed min_keep, and in which adaptive-p shapes what is left."""
 PROMPTS = ("The cat sat on the mat. The cat sat on the", "a b c d a b c d a b", "Question: what is a slot?\nAnswer:")
 
 
@@ -121,13 +121,7 @@ def test_every_token_is_spelled_like_the_servers(pair: Pair) -> None:
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_the_chain_leaves_what_the_servers_leaves(pair: Pair, prompt: str) -> None:
-    assert_same_chances(pair, prompt, CHAINS)
-
-
-@pytest.mark.xfail(reason="top-k keeps min_keep tokens, and adaptive-p does nothing", strict=False)
-@pytest.mark.parametrize("prompt", PROMPTS)
-def test_chains_that_are_known_to_differ(pair: Pair, prompt: str) -> None:
-    assert_same_chances(pair, prompt, KNOWN_TO_DIFFER)
+    assert_same_chances(pair, prompt, (*CHAINS, *UNUSUAL_CHAINS))
 
 
 def assert_same_chances(pair: Pair, prompt: str, chains: tuple[dict[str, Any], ...]) -> None:

@@ -1,0 +1,114 @@
+"""DRY: a growing penalty for tokens that would prolong a repetition (spec §8.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from ..interface import TokenIds
+from ..sampling_params import SamplingParams
+from .candidates import Floats
+
+__all__ = ["Breakers", "apply_dry", "find_breakers", "has_dry"]
+
+Breakers: TypeAlias = Mapping[int, frozenset[tuple[int, ...]]]
+"""For each token that begins a sequence breaker, the tokens that complete it: () where it holds all of it."""
+
+LOG_FLOAT_MAX = 88.7228391
+MOST_BYTES = 40
+MOST_TOKENS = 20
+
+
+class Spelling(Protocol):
+    """The part of a tokenizer that is needed here; hashed by identity."""
+
+    @property
+    def n_vocab(self) -> int: ...
+
+    def piece(self, token: int, *, special: bool = False) -> bytes: ...
+
+    def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> TokenIds: ...
+
+    def __hash__(self) -> int: ...
+
+
+def has_dry(params: SamplingParams) -> bool:
+    """Whether DRY changes anything."""
+    return params.dry_multiplier != 0 and params.dry_base >= 1 and params.dry_penalty_last_n > 0
+
+
+def apply_dry(logits: Floats, history: Sequence[int], params: SamplingParams, breakers: Breakers) -> None:
+    """Lower in place the logits, [V], of tokens that would prolong a repetition."""
+    backwards = history[-params.dry_penalty_last_n :][::-1]
+    if len(backwards) <= params.dry_allowed_length:
+        return
+    limit = _since_breaker(backwards, breakers)
+    if limit < params.dry_allowed_length:
+        return
+    longest: dict[int, int] = {}
+    for length, following in _repetitions(backwards, limit):
+        if length >= params.dry_allowed_length:
+            longest[following] = max(longest.get(following, 0), length)
+    most = int(LOG_FLOAT_MAX / math.log(params.dry_base)) if params.dry_base > 1.000001 else 0
+    for token, length in longest.items():
+        if () not in breakers.get(token, ()):
+            exponent = length - params.dry_allowed_length
+            exponent = min(exponent, most) if most else exponent
+            logits[token] -= np.float32(params.dry_multiplier * params.dry_base**exponent)
+
+
+def _since_breaker(backwards: Sequence[int], breakers: Breakers) -> int:
+    """Tokens after the last sequence breaker, all where there is none."""
+    for place, token in enumerate(backwards):
+        following = tuple(backwards[max(0, place - MOST_TOKENS) : place][::-1])
+        lengths = [len(tail) for tail in breakers.get(token, ()) if tail == following[: len(tail)]]
+        if lengths:
+            return place - max(lengths)
+    return len(backwards)
+
+
+def _repetitions(backwards: Sequence[int], limit: int) -> list[tuple[int, int]]:
+    """(length of the suffix that also ends before a position, the token at that position), by the Z algorithm."""
+    n = len(backwards)
+    lengths = [0] * n
+    left = right = 0
+    for i in range(1, n):
+        length = min(right - i, lengths[i - left]) if i < right else 0
+        while i + length < n and backwards[length] == backwards[i + length]:
+            length += 1
+        lengths[i] = length
+        if i + length > right:
+            left, right = i, i + length
+    return [(min(lengths[i], limit), backwards[i - 1]) for i in range(1, n) if lengths[i]]
+
+
+@lru_cache(maxsize=16)
+def find_breakers(tokenizer: Spelling, breakers: tuple[str, ...]) -> Breakers:
+    """Every way in which tokens can spell a sequence breaker; breakers are cut to 40 bytes."""
+    found: dict[int, set[tuple[int, ...]]] = {}
+    wanted = [breaker.encode(errors="replace")[:MOST_BYTES] for breaker in breakers if breaker]
+    tails = {part: _tail(tokenizer, part) for breaker in wanted for part in _parts(breaker)}
+    for token in range(tokenizer.n_vocab):
+        piece = tokenizer.piece(token, special=True)
+        for breaker in wanted:
+            if breaker in piece:
+                found.setdefault(token, set()).add(())
+                continue
+            for part in _parts(breaker):
+                if piece.endswith(breaker[: len(breaker) - len(part)]):
+                    found.setdefault(token, set()).add(tails[part])
+    return {token: frozenset(ways) for token, ways in found.items()}
+
+
+def _parts(breaker: bytes) -> list[bytes]:
+    """What is left of a breaker after its first bytes."""
+    return [breaker[n:] for n in range(1, len(breaker))]
+
+
+def _tail(tokenizer: Spelling, rest: bytes) -> tuple[int, ...]:
+    tokens = tokenizer.encode(rest.decode(errors="replace"), add_special=False, parse_special=False)
+    return tuple(int(token) for token in tokens[:MOST_TOKENS])
