@@ -94,7 +94,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
 
     def flags(self) -> LaunchFlags:
         """Read the fields."""
-        mode = MODES[max(0, self.query_one(RadioSet).pressed_index)]
+        mode = self._kv_mode
         parallel = _number(self.query_one("#parallel", Input).value)
         return replace(
             self._flags,
@@ -103,6 +103,28 @@ class RetuneScreen(Dialog[LaunchFlags]):
             ctx_size=_number(self.query_one("#ctx", Input).value),
             kv_unified_per_slot=_number(self.query_one("#per_slot", Input).value) or 0,
         )
+
+    @on(Input.Changed, "#parallel")
+    def _leave_auto(self, message: Input.Changed) -> None:
+        """A number of slots is no automatic one: llama-server splits where -np is given alone."""
+        if message.value and self._kv_mode == "auto":
+            self._choose_mode("split")
+
+    @on(RadioSet.Changed)
+    def _fit_number(self) -> None:
+        """Automatic has no number; every other mode begins with the one there is now."""
+        field = self.query_one("#parallel", Input)
+        if self._kv_mode == "auto":
+            field.value = ""
+        elif not field.value:
+            field.value = _text(self._backend.latest().facts.n_slots)
+
+    @property
+    def _kv_mode(self) -> str:
+        return MODES[max(0, self.query_one(RadioSet).pressed_index)]
+
+    def _choose_mode(self, mode: str) -> None:
+        list(self.query(Choice))[MODES.index(mode)].value = True
 
     @on(Input.Changed)
     @on(RadioSet.Changed)
@@ -120,8 +142,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
 
     def action_mode(self) -> None:
         """Take the next KV mode."""
-        radios = list(self.query(Choice))
-        radios[(self.query_one(RadioSet).pressed_index + 1) % len(radios)].value = True
+        self._choose_mode(MODES[(MODES.index(self._kv_mode) + 1) % len(MODES)])
 
     def action_copy(self) -> None:
         """Copy the command line."""

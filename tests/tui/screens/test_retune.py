@@ -81,6 +81,33 @@ async def test_modes_are_split_unified_and_auto() -> None:
         assert seen == [(4, False), (4, True), (-1, False)]
 
 
+async def test_a_typed_number_takes_the_place_of_automatic() -> None:
+    app, backend = make_app(UNIFIED)
+    backend.flags = LaunchFlags(parallel=-1)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t", "2")
+        await pilot.pause()
+        assert any("slots 4 → 2" in " ".join(line.split()) for line in text_of(app).splitlines())
+        await pilot.press("enter")
+        await pilot.pause()
+    assert retunes(backend) == [LaunchFlags(ctx_size=8192, parallel=2)]
+
+
+async def test_leaving_automatic_begins_with_the_slots_there_are_and_coming_back_forgets_them() -> None:
+    app, backend = make_app(UNIFIED)
+    backend.flags = LaunchFlags(parallel=-1)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        screen = app.screen
+        assert isinstance(screen, RetuneScreen)
+        seen = []
+        for _ in range(4):
+            seen.append((screen.flags().parallel, screen.query_one("#parallel", Input).value))
+            await pilot.press("u")
+            await pilot.pause()
+    assert seen == [(-1, ""), (4, "4"), (4, "4"), (-1, "")]
+
+
 async def test_a_server_elsewhere_ends_in_a_command_to_copy() -> None:
     app, backend = make_app(REMOTE, retune=RetuneMode.COMMAND)
     async with run(app, (80, 24)) as pilot:
