@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -214,11 +213,6 @@ def _assemble(values: dict[str, object]) -> EngineFlags:
         sampling=SamplingParams(**groups["sampling"]),  # type: ignore[arg-type]
         **groups[""],  # type: ignore[arg-type]
     )
-
-
-def read_own_flags(words: Sequence[str]) -> EngineFlags:
-    """`parse_flags` with this process's environment."""
-    return parse_flags(words, os.environ)
 
 
 BY_NAME = {name: flag for flag in FLAGS for name in (*flag.names, *flag.negative)}

@@ -135,7 +135,7 @@ class Totals:
     predicted_tokens: float | None = None
     predicted_seconds: float | None = None  # summed over slots
     decodes: float | None = None
-    busy_per_decode: float | None = None
+    busy_per_decode: float | None = None  # also before the first decode
     n_tokens_max: float | None = None
     processing: int | None = None
     kv_ratio: float | None = None  # only servers before May 2025 and forks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -24,12 +24,6 @@ app = typer.Typer(
 ENGINE = {"ignore_unknown_options": True, "allow_extra_args": True}
 Every = Annotated[float | None, typer.Option("--refresh", help="seconds between refreshes of the screen")]
 Theme = Annotated[str | None, typer.Option("--theme", help="name of a Textual theme")]
-
-
-def fail(message: object, code: int = 1) -> NoReturn:
-    """End with one line on stderr."""
-    typer.echo(f"slotview: {message}", err=True)
-    raise typer.Exit(code)
 
 
 def _version(value: bool) -> None:

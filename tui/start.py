@@ -129,7 +129,10 @@ def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float 
             fail(f"--listen {listen}: {error.strerror or error}; choose another port")
         except ValueError as error:
             fail(f"--listen {listen}: {error}")
-    run_app(LocalBackend(flags, on_ready=face), refresh, theme, saved)
+    backend = LocalBackend(flags, on_ready=face)
+    run_app(backend, refresh, theme, saved)
+    if backend.error:
+        fail(backend.error)
 
 
 def start_demo(words: Sequence[str], *, theme: str | None) -> None:

@@ -51,7 +51,8 @@ def _now(snapshot: Snapshot) -> Line:
 def _average(snapshot: Snapshot) -> Line:
     average = snapshot.totals.busy_per_decode
     if average is None:
-        return (("average per decode: unknown", "dim"),)
+        told = snapshot.totals.decodes is not None
+        return ((f"average per decode: {'none yet' if told else 'unknown'}", "dim"),)
     return (("average ", "dim"), (f"{average:.2f}", "strong"), (" per decode since start", "dim"))
 
 

@@ -59,7 +59,7 @@ def read_totals(values: Mapping[str, float | None]) -> Totals:
         predicted_tokens=known.get("tokens_predicted_total"),
         predicted_seconds=known.get("tokens_predicted_seconds_total"),
         decodes=known.get("n_decode_total"),
-        busy_per_decode=known.get("n_busy_slots_per_decode"),
+        busy_per_decode=known.get("n_busy_slots_per_decode") or None,  # 0 before the first decode is no average
         n_tokens_max=known.get("n_tokens_max", known.get("n_past_max")),
         processing=None if processing is None else int(processing),
         kv_ratio=known.get("kv_cache_usage_ratio"),

@@ -106,7 +106,7 @@ class View:
             predicted_tokens=book.predicted_tokens,
             predicted_seconds=book.predicted_us / 1e6,
             decodes=book.n_decode,
-            busy_per_decode=book.busy_per_decode,
+            busy_per_decode=book.busy_per_decode or None,  # a decode has a busy slot: 0 is no average yet
             n_tokens_max=book.n_tokens_max,
             processing=busy,
         )

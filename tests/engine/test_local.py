@@ -188,3 +188,11 @@ def test_the_header_knows_when_this_machine_is_slower_than_the_profile(start: St
     assert pace.profile == "hasty"
     assert pace.lag is not None
     assert pace.lag > 1
+
+
+def test_there_is_no_average_before_the_first_decode(start: Start) -> None:
+    backend = start()
+    assert backend.latest().totals.busy_per_decode is None
+    tickets = fire(backend)
+    until(backend, all_over(tickets))
+    assert backend.latest().totals.busy_per_decode == 1

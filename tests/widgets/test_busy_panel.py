@@ -25,6 +25,11 @@ def test_an_average_that_is_not_told_is_unknown() -> None:
     assert "0.00" not in text
 
 
+def test_before_the_first_decode_there_is_no_average() -> None:
+    fresh = snapshot(SLOTS[:3], totals=Totals(decodes=0))
+    assert "average per decode: none yet" in drawn(BusyPanel(), look(fresh), 78)
+
+
 def test_untold_slots_are_unknown() -> None:
     text = drawn(BusyPanel(), look(snapshot(None, totals=Totals())), 78)
     assert text.startswith("– of 4 busy now")

@@ -151,3 +151,8 @@ def test_c29_an_action_of_ours_that_waits_is_told_as_the_server_counts_it() -> N
     reply = metrics(requests_processing=1, requests_deferred=1)
     with FakeServer(healthy(json_reply([slot(decoded=3)]), metrics=reply)) as server:
         assert first_look(server).waiting.count == 1
+
+
+def test_an_average_of_0_before_the_first_decode_is_no_average() -> None:
+    fresh = read_totals(read_metrics(b"llamacpp:n_decode_total 0\nllamacpp:n_busy_slots_per_decode 0\n") or {})
+    assert (fresh.decodes, fresh.busy_per_decode) == (0, None)
