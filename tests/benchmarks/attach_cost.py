@@ -93,7 +93,7 @@ def _read_until(terminal: int, mark: bytes, deadline: float) -> bytes:
     seen = b""
     while mark not in seen and time.perf_counter() < deadline:
         if select.select([terminal], [], [], 0.05)[0]:
-            seen += os.read(terminal, 65536)
+            seen += _read(terminal)
     return seen
 
 
@@ -101,7 +101,15 @@ def _drain(terminal: int, seconds: float) -> None:
     deadline = time.perf_counter() + seconds
     while (left := deadline - time.perf_counter()) > 0:
         if select.select([terminal], [], [], left)[0]:
-            os.read(terminal, 65536)
+            _read(terminal)
+
+
+def _read(terminal: int) -> bytes:
+    """What the program drew; ends the benchmark in one line where it has ended instead."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        sys.exit("the watched program ended by itself; run it by hand to see why")
 
 
 def _ticks(process: int) -> int:
@@ -120,7 +128,7 @@ def programs(url: str) -> dict[str, tuple[list[str], bytes]]:
     found = {"slotview": ([*ours, "--interval", "1", "--no-backoff"], b"Slots")}
     other = os.environ.get("LLAMASTAT") or shutil.which("llamastat")
     if other:
-        found["llamastat"] = ([other, url], b"lot")
+        found["llamastat"] = ([other, "-u", url, "--no-host"], b"lot")
     return found
 
 
