@@ -13,7 +13,7 @@ from typing import Any
 from .normal import Plain, plain, plain_events, plain_metrics
 from .servers import Server
 
-__all__ = ["GREEDY", "Client", "Running", "Stream"]
+__all__ = ["GREEDY", "Client", "Running", "Stream", "UnseenError"]
 
 Body = dict[str, object]
 Slots = list[dict[str, object]]
@@ -142,7 +142,7 @@ class Client:
         end = time.monotonic() + PATIENCE
         while not seen():
             if time.monotonic() > end:
-                raise UnseenError(f"{self.server.name}: never saw {what}; slots: {self.look()}")
+                raise UnseenError(f"{self.server.name}: never saw {what}")
             time.sleep(0.005)
 
     def until_busy(self, count: int) -> None:
@@ -154,8 +154,17 @@ class Client:
         self.until(f"slots {ids} generating", lambda: all(_decoded(self.look()[number]) for number in ids))
 
     def until_deferred(self, count: int) -> None:
-        """Wait for a number of waiting tasks."""
-        self.until(f"{count} deferred", lambda: self.gauge("requests_deferred") == count)
+        """Wait for a number of waiting tasks; nobody waits any more once all that could hold them up is over."""
+        what = f"{count} deferred"
+
+        def seen() -> bool:
+            if self.gauge("requests_deferred") == count:
+                return True
+            if not self.gauge("requests_processing"):
+                raise UnseenError(f"{self.server.name}: too late for {what}")
+            return False
+
+        self.until(what, seen)
 
     def until_idle(self) -> None:
         """Wait until nothing runs and nothing waits."""

@@ -17,7 +17,8 @@ def pairs(request: pytest.FixtureRequest) -> Iterator[Pairs]:
     both = Pairs()
     yield both
     both.stop()
-    request.config.stash[COUNTS] = f"{both.scenarios} scenarios compared, {both.fields} fields agreed"
+    late = f", {len(both.missed)} set up anew" if both.missed else ""
+    request.config.stash[COUNTS] = f"{both.scenarios} scenarios compared, {both.fields} fields agreed{late}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
