@@ -64,16 +64,18 @@ class KvTensor:
         return values if self.rotation is None else rotate_heads(values, self.rotation)
 
     def query(self, values: Floats) -> Floats:
-        """Queries [n, H × head_dim] in the rotated space, rounded to blocks of bytes where the keys are.
+        """Scaled queries [n, H × head_dim] in the rotated space, rounded to blocks of bytes where the keys are.
 
-        llama.cpp multiplies quantized keys with queries of the type q8_0, so that its sums are of whole numbers.
+        llama.cpp multiplies quantized keys with queries of the type q8_0, so that its sums are of whole numbers, and
+        scales afterwards. The order matters: a block's own scale has only 11 bits.
         """
         rotated = self.rotate(values)
         if self.kind.block_values == 1:
             return rotated
+        scale = np.float32(self.head_dim**-0.5)
         rounded = np.empty(rotated.shape, np.float32)
-        QUERIES.decode(QUERIES.encode(np.ascontiguousarray(rotated)), rounded)
-        rounded *= QUERIES.scale
+        QUERIES.decode(QUERIES.encode(rotated / scale), rounded)
+        rounded *= scale
         return rounded
 
     def layer_bytes(self, layer: int, rows: CellIds) -> bytes:

@@ -105,3 +105,12 @@ def test_rotation_is_its_own_inverse() -> None:
     matrix = hadamard(64)
     np.testing.assert_allclose(rotate_heads(rotate_heads(values, matrix), matrix), values, atol=1e-5)
     assert set(np.unique(np.abs(matrix))) == {np.float32(0.125)}
+
+
+def test_a_query_is_rounded_before_it_is_scaled() -> None:
+    store = TypedKvStore(KvShape(1, 1, 32, 32), 1, 256, "q8_0", "q8_0")
+    whole = np.linspace(-1.7, 1.3, 32, dtype=np.float32)[None]
+    step = float(np.float16(np.float32(1.7) / np.float32(127)))
+    codes = np.rint(whole.astype(np.float64) * 127 / 1.7)
+    scale = 32**-0.5
+    np.testing.assert_allclose(store.k.query(whole * np.float32(scale)), codes * step * scale, rtol=1e-6)
