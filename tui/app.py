@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
 from textual.app import App, ReturnType, SystemCommand
 from textual.screen import Screen
 
 from slotview.engine.backend import Backend
 
 from .feed import Feed
+from .keyboard import tolerate_bad_bytes
 from .screens.dashboard import Dashboard
 from .signals import leave_on_sigterm
 from .theme import DEFAULT_THEME, THEMES
@@ -48,8 +50,9 @@ class BaseApp(App[ReturnType]):
         """What was fired last, to be offered again."""
 
     def on_load(self) -> None:
-        """Be ready to be ended before the terminal is changed."""
+        """Be ready for what may come from outside before the terminal is changed."""
         leave_on_sigterm(self)
+        tolerate_bad_bytes()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer all keys of the screen, then Textual's own commands."""
@@ -57,6 +60,11 @@ class BaseApp(App[ReturnType]):
 
         yield from commands_of(screen)
         yield from super().get_system_commands(screen)
+
+    def panic(self, *renderables: RenderableType) -> None:
+        """Leave with what went wrong in one of Textual's own threads; that is no success."""
+        self._return_code = 1
+        super().panic(*renderables)
 
     def _fatal_error(self) -> None:
         """Leave with the error and where it happened, without local values: those may hold secrets."""

@@ -1,3 +1,4 @@
+import select
 import signal
 import subprocess
 import sys
@@ -55,6 +56,33 @@ async def test_sigterm_leaves_in_order() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert app.return_code == 143
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal of this kind")
+def test_a_byte_that_is_no_text_leaves_the_app_running() -> None:
+    """Type one on a terminal, then q."""
+    import pty
+
+    code = "from tests.tui.helpers import make_app; app, _ = make_app(); app.run(); raise SystemExit(app.return_code)"
+    ours, theirs = pty.openpty()
+    with open(ours, "r+b", buffering=0) as screen, open(theirs, "r+b", buffering=0) as terminal:
+        child = subprocess.Popen([sys.executable, "-c", code], stdin=terminal, stdout=terminal, stderr=terminal)
+        seen = b""
+        while b"busy" not in seen:
+            seen += screen.read(4096)
+        screen.write(b"\xff")
+        screen.write(b"q")
+        while child.poll() is None:
+            seen += screen.read(4096) if select.select([screen], [], [], 0.1)[0] else b""
+    assert b"UnicodeDecodeError" not in seen
+    assert child.returncode == 0
+
+
+async def test_what_fails_in_a_thread_is_no_success() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)):
+        app.panic("broken")
+    assert app.return_code == 1
 
 
 async def test_the_palette_offers_every_action_and_runs_it() -> None:
