@@ -45,6 +45,7 @@ class LogView(LineScroll):
         self.border_title = "Log"
         self._lines: deque[Line] = deque(maxlen=_KEPT)
         self._began: float | None = None
+        self._follows = True  # also while it is hidden
 
     @property
     def n_lines(self) -> int:
@@ -66,15 +67,25 @@ class LogView(LineScroll):
         if look.events:
             self._add([event_line(event, self._began) for event in look.events])
 
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow the end from where one scrolls down to it until one scrolls up."""
+        super().watch_scroll_y(old_value, new_value)
+        if self.size:
+            self._follows = new_value >= self.max_scroll_y
+
+    def lay_out(self) -> None:
+        """Draw all again; the view stays at the end."""
+        super().lay_out()
+        if self._follows:
+            self.scroll_end(animate=False)
+
     def _add(self, lines: list[Line]) -> None:
         """Add lines; the view stays at the end, or where it was while the oldest lines go."""
-        top, at_end = self.scroll_offset.y, self.scroll_offset.y >= self.max_scroll_y
+        top = self.scroll_offset.y
         n_lost = max(0, len(self._lines) + len(lines) - _KEPT)
         self._lines.extend(lines)
         self.lay_out()
-        if at_end:
-            self.scroll_end(animate=False)
-        elif n_lost:
+        if n_lost and not self._follows:
             self.scroll_to(y=max(0, top - n_lost), animate=False)
 
 

@@ -73,6 +73,18 @@ async def test_the_end_is_followed_until_one_scrolls_up() -> None:
         assert "event 50" in screen_text(pilot)
 
 
+async def test_a_log_that_is_opened_late_shows_the_end() -> None:
+    log, other = LogView(), LogView()
+    async with hosting(other, log, size=(60, 10)) as pilot:
+        log.display = False
+        for i in range(50):
+            log.show(look(events=(Notice(NOW, f"event {i}"),)))
+            await pilot.pause()
+        log.display = True
+        await pilot.pause()
+        assert "event 49" in screen_text(pilot)
+
+
 async def test_the_oldest_lines_go_and_the_view_stays_on_its_lines() -> None:
     log = LogView()
     async with hosting(log, size=(60, 10)) as pilot:
