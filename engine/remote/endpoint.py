@@ -52,7 +52,9 @@ class Endpoint:
     answered_at: float | None = None
     seconds: float | None = None
     size: int = 0
+    fault: Fault | None = None
     refusal: Refusal | None = None
+    heard_at: float | None = None  # when anything at all came back
     epoch: int = 0  # of the model it was asked for
 
     def ask(self, now: float) -> None:
@@ -62,7 +64,9 @@ class Endpoint:
     def settle(self, answer: Answer, now: float) -> None:
         """Something came back, or nothing will."""
         self.open, self.settled_at, self.seconds, self.size = False, now, answer.seconds, len(answer.body)
-        self.refusal = None
+        self.refusal, self.fault = None, answer.fault
+        if answer.fault in (None, Fault.GARBLED, Fault.TOO_LARGE):
+            self.heard_at = now
 
     def hears(self, now: float, state: EndpointState = EndpointState.OK, note: str = "") -> None:
         """It answered with something usable, or with a refusal that ``note`` quotes."""
@@ -81,11 +85,24 @@ class Endpoint:
         self.state = {
             Fault.REFUSED: EndpointState.REFUSED,
             Fault.TOO_LARGE: EndpointState.TOO_LARGE,
+            Fault.GARBLED: EndpointState.BAD,
+            Fault.NOT_HTTP: EndpointState.BAD,
         }.get(answer.fault or Fault.OTHER, EndpointState.NO_ANSWER)
 
     def forget(self) -> None:
         """Begin anew: what it said belongs to another server or model. The times of asking stay."""
-        self.state, self.note, self.refusal, self.settled_at = EndpointState.UNKNOWN, "", None, None
+        self.state, self.note, self.settled_at = EndpointState.UNKNOWN, "", None
+        self.refusal, self.fault = None, None
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether it answers as no llama-server does; an error of the server's own (5xx) may come from any."""
+        return self.state is EndpointState.BAD and (self.refusal is None or self.refusal.status < 500)
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether the last question got no answer at all, not even a proxy's."""
+        return self.state is EndpointState.NO_ANSWER and self.refusal is None
 
     def waiting_for(self, now: float) -> float:
         """Seconds the present question has been open; 0 where none is."""

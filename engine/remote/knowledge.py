@@ -1,164 +1,53 @@
-"""Everything known about one server, out of its answers: no thread, no clock, no socket."""
+"""How answers change what is known about one server: no thread, no clock, no socket."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from urllib.parse import quote
 
 from ..events import Event, Notice
 from ..snapshot import EndpointState, SlotView, Totals
 from . import changes
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
-from .endpoint import DIRECT, QUEUED, Endpoint, Kind, Name
-from .link import Link
-from .read_errors import read_refusal
-from .read_health import HealthFacts, read_health
+from .endpoint import QUEUED, Endpoint, Kind, Name
+from .known import MODEL_ENDS, Known
+from .read_errors import read_refusal, words_of
+from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
 from .read_models import ModelEntry, read_models, read_running
-from .read_props import PropsFacts, build_number, read_props
+from .read_props import PropsFacts, read_props
 from .read_slots import read_slots
 from .wire import Answer, Fault
 
-__all__ = ["MODEL_ENDS", "OVERDUE", "PATIENCE", "UNFIT", "Knowledge", "decode"]
+__all__ = ["PATIENCE", "Knowledge", "decode"]
 
 PATIENCE = 2.0
 """Seconds /slots may take before /health is asked whether the server lives."""
 
-OVERDUE = 1.5
-"""Seconds after which an open question at an endpoint that any HTTP thread answers says something."""
-
-CALM_METRICS_BUILD = 10423
-"""Before about this build (August 2026) reading /metrics kept a model from falling asleep, too (spec §10.2)."""
-
-MODEL_ENDS = (Name.PROPS, Name.SLOTS, Name.METRICS)
-"""Endpoints that speak of one model, so that a router is asked for them with its name."""
-
-UNFIT = (EndpointState.ABSENT, EndpointState.BAD)
-_READY_WORDS = frozenset({"loaded", "ready", "sleeping", "running"})
+_ONE_ANSWER = (Fault.TIMEOUT, Fault.DROPPED, Fault.OTHER)
+"""Faults that may be those of one endpoint alone: only where /props and /health are silent the server is gone."""
 
 
-class Knowledge:
+class Knowledge(Known):
     """`ask` notes a question, `settle` takes what came back. Not thread-safe: whoever drives it holds a lock.
 
-    ``metrics_every``: seconds between reads of /metrics; None = with each look, 0 = never, since each read resets the
-    server's speed gauges for everybody. ``events`` collects what happened until the driver takes it away.
+    ``events`` collects what happened until the driver takes it away.
     """
 
     def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
-        self.cadence = cadence
-        self.chosen = model
-        self.metrics_every = metrics_every
-        self.ends = {name: Endpoint(name) for name in Name}
-        self.link = Link()
-        self.kind = Kind.UNKNOWN
+        super().__init__(cadence, model=model, metrics_every=metrics_every)
         self.events: list[Event] = []
-        self.health: HealthFacts | None = None
-        self.models: tuple[ModelEntry, ...] = ()
-        self.look_wanted = False  # whatever the cadence says
-        self.restart_suspected = False
         self._epoch = 0
         self._cut_at: float | None = None
         self._forget_model()
 
     def _forget_model(self) -> None:
         """Drop what belongs to the model that is watched."""
-        self.props: PropsFacts | None = None
-        self.slots: tuple[SlotView, ...] | None = None
-        self.slots_at: float | None = None
-        self.metrics: Mapping[str, float | None] = {}
-        self.totals = Totals()
+        self.props, self.slots, self.slots_at = None, None, None
+        self.metrics, self.totals = {}, Totals()
         self._comparable: tuple[SlotView, ...] = ()  # the last slots of the same run of the server
         self._ids_fell = False
         self._totals_at_look = Totals()
         self._start_mark: str | None = None
         self._epoch += 1
-
-    # What is known
-
-    def state(self, name: Name) -> EndpointState:
-        """What an endpoint said last."""
-        return self.ends[name].state
-
-    @property
-    def entry(self) -> ModelEntry | None:
-        """The chosen model's line in the list of a router or llama-swap."""
-        return next((entry for entry in self.models if entry.name == self.chosen), None)
-
-    @property
-    def asleep(self) -> bool:
-        """Whether the model is unloaded until the next request."""
-        if self.props is not None and self.props.sleeping is True:
-            return True
-        return self.is_proxied and self.entry is not None and self.entry.state == "sleeping"
-
-    @property
-    def may_sleep(self) -> bool:
-        """Whether the server is of a build that can unload an idle model."""
-        return self.props is not None and self.props.sleeping is not None
-
-    @property
-    def is_proxied(self) -> bool:
-        """Whether the slots stand behind a router or llama-swap."""
-        return self.kind in (Kind.ROUTER, Kind.SWAP)
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether there is a server whose slots may be asked without loading a model by it."""
-        return not self.is_proxied or (self.entry is not None and self.entry.state in _READY_WORDS)
-
-    @property
-    def deferred(self) -> int | None:
-        """Requests in the deferred queue as /metrics said last."""
-        value = self.metrics.get("requests_deferred")
-        return None if value is None or value < 0 else int(value)
-
-    @property
-    def has_work(self) -> bool:
-        """Whether a slot is busy or a request waits, as of the last answers."""
-        if any(slot.is_busy for slot in self.slots or ()):
-            return True
-        return self.state(Name.METRICS) is EndpointState.OK and bool(self.deferred)
-
-    @property
-    def metrics_tell(self) -> bool:
-        """Whether /metrics may be asked while nothing happens, and then shows that work begins."""
-        if self.metrics_every == 0 or self.kind is Kind.SWAP or self.state(Name.METRICS) is not EndpointState.OK:
-            return False
-        number = build_number(self.props.build if self.props else None)
-        return not (self.may_sleep and number is not None and number < CALM_METRICS_BUILD)
-
-    @property
-    def holds(self) -> bool:
-        """Whether idle slots are not asked at all, so that the model can be unloaded."""
-        return self.cadence.at_cap and (self.metrics_tell or self.kind is Kind.SWAP)
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether nothing that answers looks like a llama-server."""
-        silent = all(self.state(name) in UNFIT for name in (Name.PROPS, Name.HEALTH, Name.RUNNING))
-        bad = any(self.state(name) is EndpointState.BAD for name in (Name.PROPS, Name.HEALTH, Name.SLOTS))
-        return silent and bad and self.state(Name.SLOTS) is not EndpointState.OK
-
-    def lives_beside(self, end: Endpoint) -> bool:
-        """Whether some HTTP thread has answered since ``end`` was asked."""
-        asked = end.asked_at or 0.0
-        return any((self.ends[name].settled_at or 0.0) > asked for name in DIRECT)
-
-    def silent_since(self, now: float) -> float | None:
-        """Since when a question that any HTTP thread answers at once has been open; None where none is overdue."""
-        late = [self.ends[name] for name in DIRECT if self.ends[name].waiting_for(now) > OVERDUE]
-        since = [end.asked_at for end in (*late, self.queued) if end is not None and end.asked_at is not None]
-        return min(since) if late else None
-
-    @property
-    def queued(self) -> Endpoint | None:
-        """The open question that waits behind the server's main loop; there is at most one."""
-        return next((self.ends[name] for name in QUEUED if self.ends[name].open), None)
-
-    def is_overdue(self, now: float) -> bool:
-        """Whether time alone changes the verdict: some question has been open for long, or the server is gone."""
-        return self.link.up is False or any(end.waiting_for(now) > OVERDUE for end in self.ends.values())
 
     # Questions and answers
 
@@ -172,15 +61,6 @@ class Knowledge:
         if name is Name.PROPS:
             self.restart_suspected = False
         return self.route(name)
-
-    def route(self, name: str) -> tuple[str, dict[str, str]]:
-        """Path and parameters of an endpoint of what is watched; a router must not load a model for it."""
-        path = f"/v1/{name}" if name == Name.MODELS and self.kind is not Kind.ROUTER else f"/{name}"
-        if name not in MODEL_ENDS or not self.chosen:
-            return path, {}
-        if self.kind is Kind.ROUTER:
-            return path, {"model": self.chosen, "autoload": "false"}
-        return (f"/upstream/{quote(self.chosen, safe='/:')}{path}" if self.kind is Kind.SWAP else path), {}
 
     def settle(self, name: Name, answer: Answer, body: object, now: float) -> None:
         """Take an answer, or the lack of one; ``body`` is what `decode` made of it."""
@@ -196,7 +76,7 @@ class Knowledge:
         if answer.status < 300:
             self._settle_body(end, answer, body, now)
         elif not (name is Name.HEALTH and self._is_health_word(end, body, now)):
-            end.refuses(read_refusal(answer.status, answer.body), now)
+            end.refuses(read_refusal(answer.status, answer.body, answer.pointer), now)
             self._settle_refusal(end)
         return None
 
@@ -204,8 +84,23 @@ class Knowledge:
         end.fails(answer)
         if answer.fault is Fault.TOO_LARGE:
             self.cadence.too_large()
-        elif end.name not in QUEUED and self.link.fail(answer, asked_at, now):
+        elif answer.fault is Fault.GARBLED and self.link.answer():
+            self._reconnected(end, now)
+        elif self._is_gone(end, asked_at) and self.link.fail(answer, self._silence(asked_at, now), now):
             self.events.append(Notice(now, f"connection lost: {answer.message or answer.fault}", "warning"))
+
+    def _is_gone(self, end: Endpoint, asked_at: float) -> bool:
+        """Whether the lack of this answer means that there is no server any more, not only trouble at one endpoint."""
+        if end.name in QUEUED or end.fault is Fault.GARBLED:
+            return False
+        if end.fault not in _ONE_ANSWER or self.link.up is False:
+            return True
+        pair = self.ends[Name.PROPS], self.ends[Name.HEALTH]
+        return end in pair and all(one.is_mute for one in pair) and not self.heard_since(asked_at)
+
+    def _silence(self, asked_at: float, now: float) -> float:
+        since = self.silent_since(now)
+        return asked_at if since is None else min(asked_at, since)
 
     def _reconnected(self, answered: Endpoint, now: float) -> None:
         """The server may be another one now: find out anew, but keep what is on the screen."""
@@ -244,12 +139,12 @@ class Knowledge:
         }[end.name]
         if take(body, now):
             return end.hears(now)
-        return end.hears(now, EndpointState.BAD, "not what a llama-server answers")
+        return end.hears(now, EndpointState.BAD, words_of(body) or "JSON of another kind")
 
     def _is_health_word(self, end: Endpoint, body: object, now: float) -> bool:
-        """A health object under an error status: loading, or all slots busy (2024)."""
+        """A health object under an error status: loading, all slots busy, or failed (2024)."""
         facts = read_health(body)
-        if facts is None or not (facts.loading or facts.idle is not None):
+        if facts is None or not (facts.loading or facts.failed or facts.idle is not None):
             return False
         self.health = facts
         end.hears(now, EndpointState.LOADING if facts.loading else EndpointState.OK, facts.word)

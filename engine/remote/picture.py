@@ -19,7 +19,7 @@ from ..snapshot import (
     WaitingView,
 )
 from .endpoint import Kind, Name
-from .knowledge import Knowledge
+from .known import Known
 from .retune import flags_of, total_context
 
 __all__ = ["picture"]
@@ -34,7 +34,7 @@ _WHY_NOT_WAITING = {
 }
 
 
-def picture(known: Knowledge, source: str, health: Health, now: float, serial: int) -> Snapshot:
+def picture(known: Known, source: str, health: Health, now: float, serial: int) -> Snapshot:
     """Freeze what is known."""
     facts = _facts(known, source)
     return Snapshot(
@@ -51,7 +51,7 @@ def picture(known: Knowledge, source: str, health: Health, now: float, serial: i
     )
 
 
-def _facts(known: Knowledge, source: str) -> ServerFacts:
+def _facts(known: Known, source: str) -> ServerFacts:
     props, entry = known.props, known.entry
     own = entry or next(iter(known.models), None) if not known.is_proxied else entry
     flags = flags_of(known)
@@ -64,7 +64,7 @@ def _facts(known: Knowledge, source: str) -> ServerFacts:
         n_ctx_train=own.n_ctx_train if own else None,
         n_slots=n_slots if n_slots is not None else _slots_of_health(known),
         n_ctx=total_context(flags, own.n_ctx_train if own else None) if flags else None,
-        n_ctx_slot=_one(slot.n_ctx for slot in known.slots or ()) or (props.n_ctx_slot if props else None),
+        n_ctx_slot=_limit_of_all(known),
         unified=_unified(flags),
         build=props.build if props else None,
         models=tuple((model.name, model.state) for model in known.models) if known.is_proxied else (),
@@ -77,7 +77,7 @@ def _unified(flags: LaunchFlags | None) -> bool | None:
     return None if flags is None else flags.kv_unified or flags.parallel < 0
 
 
-def _slots_of_health(known: Knowledge) -> int | None:
+def _slots_of_health(known: Known) -> int | None:
     """Counts in /health, as in 2024."""
     health = known.health
     if health is None or health.idle is None or health.processing is None:
@@ -85,13 +85,15 @@ def _slots_of_health(known: Knowledge) -> int | None:
     return health.idle + health.processing
 
 
-def _one(values: Iterable[int | None]) -> int | None:
-    """The value all share."""
-    found = set(values)
-    return found.pop() if len(found) == 1 else None
+def _limit_of_all(known: Known) -> int | None:
+    """The limit that all slots share; /props tells only one, so it counts where the slots tell none."""
+    told = {slot.n_ctx for slot in known.slots or ()} - {None}
+    if told:
+        return told.pop() if len(told) == 1 else None
+    return known.props.n_ctx_slot if known.props else None
 
 
-def _waiting(known: Knowledge) -> WaitingView:
+def _waiting(known: Known) -> WaitingView:
     state = known.state(Name.METRICS)
     if known.metrics_every == 0:
         return WaitingView(why="unknown (/metrics is not asked: --metrics-every 0)")
@@ -101,7 +103,7 @@ def _waiting(known: Knowledge) -> WaitingView:
     return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
 
 
-def _totals(known: Knowledge) -> Totals:
+def _totals(known: Known) -> Totals:
     """Counters, as long as they may be current; /health counted busy slots in 2024."""
     gone = (EndpointState.OFF, EndpointState.ABSENT, EndpointState.KEY, EndpointState.BAD)
     totals = Totals() if known.state(Name.METRICS) in gone else known.totals
@@ -110,7 +112,7 @@ def _totals(known: Knowledge) -> Totals:
     return totals
 
 
-def _pool(known: Knowledge, facts: ServerFacts) -> KvPool:
+def _pool(known: Known, facts: ServerFacts) -> KvPool:
     """Sums over the slots; the pool's size is told by no endpoint (spec §10.3), only what it may be."""
     slots = known.slots or ()
     active, cached = _sum(slots, busy=True), _sum(slots, busy=False)
@@ -151,7 +153,7 @@ def _candidates(facts: ServerFacts) -> tuple[int, ...]:
     return (shared, split) if split != shared else (shared,)
 
 
-def _why(known: Knowledge, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
+def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
     ratio = known.totals.kv_ratio if known.state(Name.METRICS) is EndpointState.OK else None
     if ratio is not None and not told:
         return f"the server reports {min(ratio, 1.0):.0%} of its cells used"
@@ -162,12 +164,12 @@ def _why(known: Knowledge, told: bool, candidates: tuple[int, ...], cells: int |
     return None if cells is not None else "no endpoint tells it"
 
 
-def _poll(known: Knowledge) -> PollView:
+def _poll(known: Known) -> PollView:
     cadence = known.cadence
     return PollView(cadence.interval, cadence.idle_gap, _note(known))
 
 
-def _note(known: Knowledge) -> str:
+def _note(known: Known) -> str:
     cadence = known.cadence
     if known.asleep:
         return "asleep, not polling"

@@ -10,7 +10,7 @@ from ..snapshot import EndpointState
 from .body import NotJsonError, looks_like_html, parse_json
 from .values import as_count, as_map, as_text, first
 
-__all__ = ["Refusal", "read_refusal", "state_of"]
+__all__ = ["Refusal", "read_refusal", "state_of", "words_of"]
 
 _TITLE = re.compile(rb"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
@@ -24,6 +24,12 @@ class Refusal:
     kind: str = ""
     n_prompt_tokens: int | None = None
     n_ctx: int | None = None
+    wants_password: bool = False  # a proxy's question, not llama-server's
+
+    @property
+    def told(self) -> str:
+        """Status and message in one line."""
+        return self.message if self.message.startswith(str(self.status)) else f"{self.status} {self.message}"
 
     @property
     def is_loading(self) -> bool:
@@ -46,17 +52,34 @@ class Refusal:
         return self.status == 400 and "model name is missing" in self.message.lower()
 
 
-def read_refusal(status: int, body: bytes) -> Refusal:
-    """Read what a refusal says; never fails."""
+def read_refusal(status: int, body: bytes, pointer: str = "") -> Refusal:
+    """Read what a refusal says; never fails. ``pointer`` as in `Answer`."""
+    if 300 <= status < 400 and pointer:
+        return Refusal(status, f"a redirect to {_shown_target(pointer)}")
     try:
         answer = None if looks_like_html(body) else parse_json(body[:200_000])
     except NotJsonError:
         answer = None
+    fields = as_map(as_map(answer).get("error"))
+    return Refusal(
+        status,
+        message=words_of(answer) or _bare_text(answer, body) or "no reason given",
+        kind=as_text(fields.get("type"), 60) or "",
+        n_prompt_tokens=as_count(fields.get("n_prompt_tokens")),
+        n_ctx=as_count(fields.get("n_ctx")),
+        wants_password=status == 401 and pointer.lower().startswith(("basic", "digest")),
+    )
+
+
+def words_of(answer: object) -> str | None:
+    """What an error object says, in the forms of llama-server and of others."""
     error = first(as_map(answer), "error", "message", "detail", "status")
-    fields = as_map(error)
-    message = as_text(fields.get("message")) or as_text(error) or _bare_text(answer, body) or "no reason given"
-    kind = as_text(fields.get("type"), 60) or ""
-    return Refusal(status, message, kind, as_count(fields.get("n_prompt_tokens")), as_count(fields.get("n_ctx")))
+    return as_text(as_map(error).get("message")) or as_text(error)
+
+
+def _shown_target(location: str) -> str:
+    """An address without what may be secret in it."""
+    return plain(re.sub(r"//[^/@]*@", "//", location.partition("?")[0]), 120)
 
 
 def _bare_text(answer: object, body: bytes) -> str | None:

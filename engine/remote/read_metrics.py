@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 
 from ..snapshot import Totals
+from .values import MAX_COUNT
 
 __all__ = ["read_metrics", "read_totals"]
 
@@ -16,7 +17,7 @@ _SUMMED = ("_total", "requests_processing", "requests_deferred")
 
 
 def read_metrics(body: bytes) -> Mapping[str, float | None] | None:
-    """Read every ``llamacpp:`` line, NaN, infinite and missing values as None; None where there is no such line.
+    """Read every ``llamacpp:`` line; NaN, infinite, absurd and missing values are None. None without such a line.
 
     A name that comes several times with labels is summed where it counts things, else its first value stands.
     """
@@ -45,7 +46,7 @@ def _value(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return number if math.isfinite(number) else None
+    return number if math.isfinite(number) and abs(number) <= MAX_COUNT else None
 
 
 def read_totals(values: Mapping[str, float | None]) -> Totals:

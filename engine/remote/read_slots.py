@@ -21,12 +21,12 @@ TEXT_LIMIT = 20_000
 
 
 def read_slots(answer: object) -> tuple[SlotView, ...] | None:
-    """Read the array; None where the answer is none (nor an object with one under ``slots``)."""
+    """Read the array; None where the answer is none of objects (nor an object with one under ``slots``)."""
     rows = answer.get("slots") if isinstance(answer, dict) else answer
     if not isinstance(rows, list):
         return None
     objects = [row for row in rows if isinstance(row, dict)]
-    return tuple(map(_slot, objects, _ids(objects)))
+    return tuple(map(_slot, objects, _ids(objects))) if objects or not rows else None
 
 
 def _ids(rows: list[dict[str, Any]]) -> list[int]:

@@ -12,7 +12,7 @@ from ..context import ContextError, ContextPlan, LaunchFlags, ModelFacts, plan_c
 from ..snapshot import EndpointState, Snapshot
 from .address import Address
 from .endpoint import Name
-from .knowledge import Knowledge
+from .known import Known
 from .values import as_int
 
 __all__ = ["command_line", "flags_of", "known_flags", "preview", "total_context"]
@@ -21,7 +21,7 @@ _ENDLESS = 2**31 - 1
 _LOST = "a restart ends every running and waiting request and empties all caches"
 
 
-def flags_of(known: Knowledge) -> LaunchFlags | None:
+def flags_of(known: Known) -> LaunchFlags | None:
     """The launch flags a router tells of the chosen model's server; None where nobody tells them."""
     words = known.entry.args if known.entry is not None else ()
     return _read_words(words) if words else None
@@ -52,7 +52,7 @@ def total_context(flags: LaunchFlags, n_ctx_train: int | None) -> int | None:
         return None
 
 
-def known_flags(known: Knowledge, snapshot: Snapshot) -> LaunchFlags:
+def known_flags(known: Known, snapshot: Snapshot) -> LaunchFlags:
     """The flags as far as known: what a router tells, else the number of slots alone."""
     told = flags_of(known)
     if told is not None:

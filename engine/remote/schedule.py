@@ -6,28 +6,30 @@ from collections.abc import Iterable
 
 from ..snapshot import EndpointState
 from .endpoint import Endpoint, Kind, Name
-from .knowledge import PATIENCE, UNFIT, Knowledge
+from .knowledge import PATIENCE
+from .known import UNFIT, Known
 
 __all__ = ["due", "next_question"]
 
 _KEY_RETRY = 15.0
 _RARELY = 60.0
+_HALF_A_MINUTE = 30.0
 _SILENT = (EndpointState.NO_ANSWER, EndpointState.REFUSED)
 _GONE = (EndpointState.OFF, EndpointState.ABSENT)
 _NEVER = float("inf")
 
 
-def next_question(known: Knowledge, names: Iterable[Name], now: float) -> tuple[Name | None, float]:
+def next_question(known: Known, names: Iterable[Name], now: float) -> tuple[Name | None, float]:
     """The endpoint of ``names`` to ask now, or None and the time to look again."""
     times = [(due(known, name, now), name) for name in names if not known.ends[name].open]
     ready = next((name for when, name in times if when <= now), None)
     return ready, now if ready else min((when for when, _ in times), default=_NEVER)
 
 
-def due(known: Knowledge, name: Name, now: float) -> float:
+def due(known: Known, name: Name, now: float) -> float:
     """When to ask an endpoint; infinite = not before something else is known."""
     if known.link.up is False:
-        return known.link.retry_at if name is Name.HEALTH else _NEVER
+        return known.link.retry_at if name is known.probe else _NEVER
     rule = {
         Name.PROPS: _props,
         Name.HEALTH: _health,
@@ -44,7 +46,7 @@ def _again(end: Endpoint, seconds: float) -> float:
     return -_NEVER if end.asked_at is None else end.asked_at + seconds
 
 
-def _props(known: Knowledge, end: Endpoint, now: float) -> float:
+def _props(known: Known, end: Endpoint, now: float) -> float:
     """First of all, before each look at idle slots, and while the model sleeps."""
     if not known.is_ready:
         return _NEVER
@@ -52,6 +54,10 @@ def _props(known: Knowledge, end: Endpoint, now: float) -> float:
         return now
     if end.state is EndpointState.KEY:
         return _again(end, _KEY_RETRY)
+    if end.is_mute and end.settled_at is not None:
+        return end.settled_at + (1.0 if _is_in_doubt(known, end) else _RARELY)
+    if _is_in_doubt(known, known.ends[Name.HEALTH]):
+        return _again(end, 1.0)
     if end.state in (EndpointState.LOADING, *_SILENT):
         return _again(end, 1.0)
     if end.state in UNFIT:
@@ -59,12 +65,12 @@ def _props(known: Knowledge, end: Endpoint, now: float) -> float:
     return _props_of_sleeper(known, end, now) if known.may_sleep else _now_and_then(known, end)
 
 
-def _now_and_then(known: Knowledge, end: Endpoint) -> float:
+def _now_and_then(known: Known, end: Endpoint) -> float:
     """Once a minute, but not through llama-swap, whose idle timer each question starts anew."""
     return _NEVER if known.kind is Kind.SWAP else _again(end, _RARELY)
 
 
-def _props_of_sleeper(known: Knowledge, end: Endpoint, now: float) -> float:
+def _props_of_sleeper(known: Known, end: Endpoint, now: float) -> float:
     """Often enough to see the model fall asleep and wake, and right before a look that could wake it."""
     interval = max(1.0, known.cadence.interval)
     if known.asleep:
@@ -81,10 +87,12 @@ def _is_fresh(props: Endpoint, look: float) -> bool:
     return props.settled_at is not None and props.settled_at >= look - 0.5
 
 
-def _health(known: Knowledge, end: Endpoint, now: float) -> float:
+def _health(known: Known, end: Endpoint, now: float) -> float:
     """Only where nothing else shows whether the server lives."""
     gap = max(1.0, known.cadence.interval)
     slots, props = known.ends[Name.SLOTS], known.ends[Name.PROPS]
+    if any(_is_in_doubt(known, other) for other in known.ends.values()):
+        return _again(end, gap)
     if known.queued is not None:
         return max(_again(known.queued, PATIENCE), _again(end, gap))
     if slots.state in _SILENT or props.state in _SILENT:
@@ -95,7 +103,12 @@ def _health(known: Knowledge, end: Endpoint, now: float) -> float:
     return _NEVER if _is_polled(known) else _again(end, 2 * gap)
 
 
-def _is_polled(known: Knowledge) -> bool:
+def _is_in_doubt(known: Known, end: Endpoint) -> bool:
+    """Whether an endpoint gave no answer and nobody else has answered since."""
+    return end.is_mute and not known.heard_since(end.settled_at or 0.0)
+
+
+def _is_polled(known: Known) -> bool:
     """Whether some other endpoint is asked regularly and would show that the server is gone."""
     if known.asleep or known.is_proxied:
         return True
@@ -105,14 +118,14 @@ def _is_polled(known: Knowledge) -> bool:
     return slots.state not in _GONE or (metrics.state is EndpointState.OK and known.metrics_every is None)
 
 
-def _running(known: Knowledge, end: Endpoint, now: float) -> float:
+def _running(known: Known, end: Endpoint, now: float) -> float:
     """llama-swap's list: at the interval; at anything else once, where /props says nothing."""
     if known.kind is Kind.SWAP:
         return _again(end, max(1.0, known.cadence.interval))
     return now if known.state(Name.PROPS) in UNFIT and end.settled_at is None else _NEVER
 
 
-def _models(known: Knowledge, end: Endpoint, now: float) -> float:
+def _models(known: Known, end: Endpoint, now: float) -> float:
     """A router's list regularly; a server's own once, for the sizes of its model."""
     if known.kind is Kind.ROUTER:
         return _again(end, max(2.0, known.cadence.interval))
@@ -120,13 +133,13 @@ def _models(known: Knowledge, end: Endpoint, now: float) -> float:
     return now if wanted and end.settled_at is None and known.state(Name.PROPS) is not EndpointState.KEY else _NEVER
 
 
-def _slots(known: Knowledge, end: Endpoint, now: float) -> float:
+def _slots(known: Known, end: Endpoint, now: float) -> float:
     look = _look(known, end, now)
     guarded = known.may_sleep and not known.has_work and not known.look_wanted and known.slots is not None
     return _NEVER if guarded and not _is_fresh(known.ends[Name.PROPS], look) else look
 
 
-def _look(known: Knowledge, end: Endpoint, now: float) -> float:
+def _look(known: Known, end: Endpoint, now: float) -> float:
     """When the slots are wanted, whatever must be asked before."""
     if not _may_look(known, end):
         return _NEVER
@@ -141,17 +154,19 @@ def _look(known: Knowledge, end: Endpoint, now: float) -> float:
     return _NEVER if known.holds else _again(end, known.cadence.gap)
 
 
-def _may_look(known: Knowledge, end: Endpoint) -> bool:
+def _may_look(known: Known, end: Endpoint) -> bool:
     """Whether asking /slots is useful and wakes nobody."""
     if not known.is_ready or end.state in _GONE or known.is_foreign or (known.asleep and not known.look_wanted):
         return False
     props = known.state(Name.PROPS)
     if props in UNFIT and known.kind is not Kind.SWAP:
         return all(known.ends[name].settled_at is not None for name in (Name.RUNNING, Name.HEALTH))
-    return props in (EndpointState.OK, EndpointState.OFF, *UNFIT)
+    if known.ends[Name.PROPS].is_mute:
+        return known.lives_beside(known.ends[Name.PROPS])
+    return props in (EndpointState.OK, EndpointState.OFF, EndpointState.KEY, *UNFIT)
 
 
-def _metrics(known: Knowledge, end: Endpoint, now: float) -> float:
+def _metrics(known: Known, end: Endpoint, now: float) -> float:
     """With each look at the slots while there is work, else in the ticks between."""
     slots = known.ends[Name.SLOTS]
     if known.metrics_every == 0 or end.state in _GONE or not known.is_ready:
@@ -160,10 +175,12 @@ def _metrics(known: Knowledge, end: Endpoint, now: float) -> float:
         return _NEVER
     if end.state in (EndpointState.KEY, EndpointState.BAD):
         return _again(end, _RARELY)
+    if end.is_mute:  # while it is open, the slots are not asked
+        return _again(end, _HALF_A_MINUTE)
     return max(_again(end, known.metrics_every or 0.0), _metrics_beside(known, end, slots))
 
 
-def _metrics_beside(known: Knowledge, end: Endpoint, slots: Endpoint) -> float:
+def _metrics_beside(known: Known, end: Endpoint, slots: Endpoint) -> float:
     if slots.state is not EndpointState.OK:
         return _again(end, max(1.0, known.cadence.interval))
     if known.cadence.idle_gap is None or not known.metrics_tell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..snapshot import EndpointState, Health, HealthState
 from .endpoint import Endpoint, Kind, Name
-from .knowledge import UNFIT, Knowledge
+from .known import UNFIT, Known
 from .read_props import build_number
 from .wire import Fault
 
@@ -18,13 +18,14 @@ _OFF_ADVICE = {
     Name.SLOTS: "start the server without --no-slots (builds before September 2025: with --slots)",
     Name.METRICS: "start the server with --metrics",
 }
+_PORT_ADVICE = "check the port; if the server speaks TLS, give https://"
 _KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 
 
-def judge(known: Knowledge, host: str, *, has_key: bool, now: float) -> Health:
+def judge(known: Known, host: str, *, has_key: bool, now: float) -> Health:
     """Say what is the case; `Health.since` is set where the trouble has a beginning."""
-    if known.link.up is None and known.ends[Name.PROPS].settled_at is None:
-        waited = known.ends[Name.PROPS].waiting_for(now)
+    if known.link.up is None:
+        waited = now - (known.ends[Name.PROPS].asked_at or now)
         return Health(HealthState.CONNECTING, f"no answer yet for {waited:.0f} s" if waited > 1 else f"asking {host}")
     if known.link.up is False:
         return _unreachable(known, host, now)
@@ -35,7 +36,7 @@ def judge(known: Knowledge, host: str, *, has_key: bool, now: float) -> Health:
     return _of_props(known, has_key, now) or _of_slots(known, has_key, now)
 
 
-def _unreachable(known: Knowledge, host: str, now: float) -> Health:
+def _unreachable(known: Known, host: str, now: float) -> Health:
     link = known.link
     retry = f"asking again every {link.gap:.0f} s" if link.gap >= 1 else "asking again"
     if link.fault is Fault.REFUSED:
@@ -45,12 +46,24 @@ def _unreachable(known: Knowledge, host: str, now: float) -> Health:
         return Health(HealthState.ERROR, f"host name not found: {host}", f"check the address; {retry}", link.down_since)
     if link.fault is Fault.TLS:
         text = f"no secure connection: {link.message}"
-        return Health(HealthState.ERROR, text, "try http://, or check the certificate", link.down_since)
+        return Health(HealthState.ERROR, text, _tls_advice(link.message), link.down_since)
+    if link.fault is Fault.NOT_HTTP:
+        text = f"this is not a llama-server: it answers with {link.message}"
+        return Health(HealthState.FOREIGN, text, _PORT_ADVICE, link.down_since)
+    if link.fault is Fault.DROPPED and not link.was_up:
+        text = f"{host} takes the connection and closes it without an answer"
+        return Health(HealthState.NO_ANSWER, text, f"{_PORT_ADVICE}; {retry}", link.down_since)
     if link.fault is Fault.UNREACHABLE:
         return Health(
             HealthState.NO_ANSWER, f"host not reachable: {host}", f"check the network; {retry}", link.down_since
         )
     return _not_answering(link.down_since, now)
+
+
+def _tls_advice(message: str) -> str:
+    if "certificate" in message.lower():
+        return "if it is the right server, name its certificate in SSL_CERT_FILE=cert.pem"
+    return "try http://"
 
 
 def _not_answering(since: float | None, now: float) -> Health:
@@ -60,7 +73,7 @@ def _not_answering(since: float | None, now: float) -> Health:
     return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, since)
 
 
-def _unchosen(known: Knowledge) -> Health:
+def _unchosen(known: Known) -> Health:
     kind = "router" if known.kind is Kind.ROUTER else "llama-swap"
     if known.chosen is None:
         count = len(known.models)
@@ -77,41 +90,57 @@ def _unchosen(known: Knowledge) -> Health:
     return Health(HealthState.ROUTER, text, f"not asked, since that would load it; the {kind} does so at a request")
 
 
-def _of_props(known: Knowledge, has_key: bool, now: float) -> Health | None:
+def _of_props(known: Known, has_key: bool, now: float) -> Health | None:
     """What /props and /health decide before any slot is asked."""
     props, health = known.ends[Name.PROPS], known.ends[Name.HEALTH]
     if known.is_foreign:
-        text = "this is not a llama-server: it answers with " + (props.note or health.note or "something else")
-        return Health(HealthState.FOREIGN, text, "check the port, and the path before /slots if it has one")
+        return _foreign(known)
     if known.asleep:
         advice = "press a key to look; that loads the model again"
         return Health(HealthState.ASLEEP, "asleep: the model is unloaded, not polling", advice)
+    if props.state is EndpointState.KEY and known.state(Name.SLOTS) in (EndpointState.OK, EndpointState.UNKNOWN):
+        return None  # the slots may be open, or say the same
     if EndpointState.KEY in (props.state, known.state(Name.SLOTS)):
-        return _key(has_key)
+        return _key(known, has_key)
     if EndpointState.LOADING in (props.state, known.state(Name.SLOTS)):
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
-        text = f"no answer from the server behind the proxy ({props.refusal.status}: {props.note})"
+        text = f"no answer from the server behind the proxy ({props.refusal.told})"
         return Health(HealthState.NO_ANSWER, text, "is llama-server running behind it? asking again", props.asked_at)
     if known.health is not None and known.health.failed and health.state is not EndpointState.UNKNOWN:
         return Health(HealthState.ERROR, "the server reports an error", "see its log")
     return None
 
 
-def _key(has_key: bool) -> Health:
+def _foreign(known: Known) -> Health:
+    """Quote what it says; a redirect is followed by a person only, since it may lead to another machine."""
+    props, health = known.ends[Name.PROPS], known.ends[Name.HEALTH]
+    said = props.refusal.told if props.refusal else props.note or health.note or "something else"
+    advice = "check the port, and the path before /slots if it has one"
+    if props.refusal is not None and props.refusal.status < 400:
+        advice = "attach to that address, or with the key or password it wants"
+    return Health(HealthState.FOREIGN, f"this is not a llama-server: it answers with {said}", advice)
+
+
+def _key(known: Known, has_key: bool) -> Health:
+    refusals = [known.ends[name].refusal for name in (Name.PROPS, Name.SLOTS)]
+    if any(refusal is not None and refusal.wants_password for refusal in refusals):
+        text = "the user or the password is wrong" if has_key else "user and password needed"
+        return Health(HealthState.KEY, text, "give them in the address: http://USER:PASSWORD@host")
     if has_key:
         return Health(HealthState.KEY, "the API key is wrong", f"{_KEY_ADVICE}; it must be one of the server's keys")
     return Health(HealthState.KEY, "API key needed", _KEY_ADVICE)
 
 
-def _of_slots(known: Knowledge, has_key: bool, now: float) -> Health:
+def _of_slots(known: Known, has_key: bool, now: float) -> Health:
     slots = known.ends[Name.SLOTS]
-    queued = known.queued
-    waited = queued.waiting_for(now) if queued is not None and known.lives_beside(queued) else 0.0
+    waited = slots.waiting_for(now) if known.lives_beside(slots) else 0.0
     if waited > max(_SLOW, 2 * known.cadence.interval):
-        return _stalled(known, slots, now - waited, now)
+        return _stalled(known, now - waited, now)
     if slots.state is EndpointState.NO_ANSWER:
-        return _stalled(known, slots, now if slots.answered_at is None else slots.answered_at, now)
+        since = now if slots.answered_at is None else slots.answered_at
+        timed_out = slots.fault is Fault.TIMEOUT
+        return _stalled(known, since, now) if timed_out else _unanswered(slots, since)
     if slots.state is EndpointState.OK:
         return Health(HealthState.OK, slots.note)
     if slots.state is EndpointState.OFF:
@@ -122,16 +151,21 @@ def _of_slots(known: Knowledge, has_key: bool, now: float) -> Health:
         text = f"{slots.note}: asked every {known.cadence.gap:.0f} s only"
         return Health(HealthState.ERROR, text, "start the server without LLAMA_SERVER_SLOTS_DEBUG")
     if slots.state is EndpointState.BAD:
-        return Health(HealthState.ERROR, f"/slots is unreadable: {slots.note}", "is there a proxy in between?")
+        said = f": {slots.refusal.told}" if slots.refusal else f" is unreadable: {slots.note}"
+        return Health(HealthState.ERROR, f"/slots{said}", "is there a proxy in between?")
     return Health(HealthState.CONNECTING, "asking for the slots")
 
 
-def _stalled(known: Knowledge, slots: Endpoint, since: float, now: float) -> Health:
+def _unanswered(slots: Endpoint, since: float) -> Health:
+    """A proxy's refusal, or a connection that broke: it says nothing about the server's loop."""
+    said = slots.refusal.told if slots.refusal else slots.note
+    return Health(HealthState.ERROR, f"/slots: {said}", "asking again; is there a proxy in between?", since)
+
+
+def _stalled(known: Known, since: float, now: float) -> Health:
     """/health answers, /slots does not: only builds that answer during a decode can be called stuck."""
     number = build_number(known.props.build if known.props else None)
     seconds = now - since
-    if slots.refusal is not None:
-        return Health(HealthState.STALLED, f"/slots: {slots.refusal.status} {slots.note}", "asking again", since)
     if number is not None and number >= ANSWERING_BUILD:
         text = f"alive but not scheduling for {seconds:.0f} s"
         return Health(HealthState.STALLED, text, "if it stays so, only a restart of the server helps", since)
@@ -139,7 +173,7 @@ def _stalled(known: Knowledge, slots: Endpoint, since: float, now: float) -> Hea
     return Health(HealthState.STALLED, text, "builds before August 2026 answer only between two batches", since)
 
 
-def _without_slots(known: Knowledge, why: str, advice: str) -> Health:
+def _without_slots(known: Known, why: str, advice: str) -> Health:
     """Without slots there may still be counters."""
     metrics = known.state(Name.METRICS)
     if metrics is EndpointState.OK:
@@ -154,7 +188,7 @@ def _without_slots(known: Knowledge, why: str, advice: str) -> Health:
     return Health(HealthState.NOTHING, f"reachable, but nothing to monitor: {why}", advice)
 
 
-def _absent_advice(known: Knowledge) -> str:
+def _absent_advice(known: Known) -> str:
     if known.props is not None and known.props.refuses:
         return "built before 2024: it also refuses requests when all slots are busy, instead of queueing them"
     return "a server built before February 2024, or another one; check the path before /slots"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,8 @@ class Fault(StrEnum):
     DROPPED = "connection dropped"
     TLS = "no secure connection"
     TOO_LARGE = "answer too large"
+    NOT_HTTP = "no HTTP"
+    GARBLED = "answer cannot be unpacked"
     OTHER = "error"
 
 
@@ -45,6 +47,7 @@ class Answer:
     message: str = ""
     seconds: float = 0.0
     start_mark: str | None = None  # Process-Start-Time-Unix, the same as long as the server runs
+    pointer: str = ""  # where a redirect leads, or how a 401 wants to be convinced
 
 
 class Grip:
@@ -98,6 +101,10 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
         return Fault.TIMEOUT, "no answer in time"
     if isinstance(error, httpx.ConnectError):
         return _connect_fault(lower), plain(text, 160)
+    if isinstance(error, httpx.RemoteProtocolError) and lower.startswith("illegal "):
+        return Fault.NOT_HTTP, "something that is no HTTP"
+    if isinstance(error, httpx.RemoteProtocolError) and "complete message body" in lower:
+        return Fault.DROPPED, "the answer was cut off"
     if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
         return Fault.DROPPED, "the connection was dropped"
     return Fault.OTHER, plain(text or type(error).__name__, 160)
@@ -131,20 +138,20 @@ class Wire:
         answer = self._ask(path, params, read_seconds)
         if answer.fault is Fault.DROPPED:
             answer = self._ask(path, params, read_seconds)
-        return Answer(
-            answer.status, answer.body, answer.fault, answer.message, time.monotonic() - begin, answer.start_mark
-        )
+        return replace(answer, seconds=time.monotonic() - begin)
 
     def _ask(self, path: str, params: dict[str, str], read_seconds: float) -> Answer:
         import httpx
 
-        if self._client is None:
-            self._client = open_client(self._address, self._authorization, keep=int(self._keep))
         timeout = httpx.Timeout(read_seconds, connect=min(4.0, read_seconds))
         extensions = {"trace": self._grip.trace}
         try:
+            if self._client is None:
+                self._client = open_client(self._address, self._authorization, keep=int(self._keep))
             with self._client.stream("GET", path, params=params, timeout=timeout, extensions=extensions) as response:
                 return _read(response, time.monotonic() + 2 * read_seconds)
+        except httpx.DecodingError:
+            return Answer(fault=Fault.GARBLED, message="an answer that cannot be unpacked")
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             fault, message = fault_of(error)
             return Answer(fault=fault, message=message)
@@ -179,4 +186,7 @@ def _read(response: httpx.Response, deadline: float) -> Answer:
             parts.append(part)
     if size > MAX_BODY:
         return Answer(response.status_code, fault=Fault.TOO_LARGE, message=f"answer over {MAX_BODY // 2**20} MB")
-    return Answer(response.status_code, b"".join(parts), start_mark=response.headers.get("process-start-time-unix"))
+    headers = response.headers
+    pointer = headers.get("location" if response.status_code < 400 else "www-authenticate", "")
+    mark = headers.get("process-start-time-unix")
+    return Answer(response.status_code, b"".join(parts), start_mark=mark, pointer=pointer)

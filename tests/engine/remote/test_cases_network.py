@@ -93,7 +93,7 @@ def locked(routes: Routes, key: str) -> Routes:
 def test_c92_no_key() -> None:
     with FakeServer(locked(healthy(recorded("slots_off_501")), "k1")) as server, watching(server) as backend:
         snapshot = backend.wait_until(in_state(HealthState.KEY), 5)
-        assert not server.asked("/slots")
+        assert len(server.asked("/slots")) == 1  # it may be open where /props is not
     assert snapshot.health.message == "API key needed"
     assert "--api-key" in snapshot.health.advice
 
@@ -209,7 +209,7 @@ def test_a_lost_server_leaves_its_last_data() -> None:
 def test_a_proxy_without_its_server() -> None:
     with FakeServer({}, default=text("Bad Gateway", 502)) as server, watching(server) as backend:
         snapshot = backend.wait_until(in_state(HealthState.NO_ANSWER), 5)
-    assert snapshot.health.message == "no answer from the server behind the proxy (502: Bad Gateway)"
+    assert snapshot.health.message == "no answer from the server behind the proxy (502 Bad Gateway)"
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets on this system")

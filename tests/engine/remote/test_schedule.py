@@ -81,6 +81,13 @@ def test_metrics_make_looking_at_long_idle_slots_needless() -> None:
     assert simulation.known.slots_at == pytest.approx(simulation.now, abs=2)
 
 
+def test_a_server_that_never_sleeps_is_looked_at_each_minute_beside_its_metrics() -> None:
+    simulation = Simulation(server(is_sleeping=None))
+    simulation.run(400)
+    assert gaps(simulation.times("/slots"))[:9] == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert note(simulation) == "idle, looking every 60 s"
+
+
 @pytest.mark.parametrize(
     "sign", [{"requests_processing": 1}, {"requests_processing": 0, "requests_deferred": 1},
              {"requests_processing": 0, "n_decode_total": 9}]

@@ -1,0 +1,175 @@
+"""What is known about one server, and what follows from it: only read here, changed in `knowledge`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from ..snapshot import EndpointState, SlotView, Totals
+from .cadence import Cadence
+from .endpoint import DIRECT, QUEUED, Endpoint, Kind, Name
+from .link import Link
+from .read_health import HealthFacts
+from .read_models import ModelEntry
+from .read_props import PropsFacts, build_number
+
+__all__ = ["MODEL_ENDS", "OVERDUE", "UNFIT", "Known"]
+
+OVERDUE = 1.5
+"""Seconds after which an open question at an endpoint that any HTTP thread answers says something."""
+
+CALM_METRICS_BUILD = 10423
+"""Before about this build (August 2026) reading /metrics kept a model from falling asleep, too (spec §10.2)."""
+
+MODEL_ENDS = (Name.PROPS, Name.SLOTS, Name.METRICS)
+"""Endpoints that speak of one model, so that a router is asked for them with its name."""
+
+UNFIT = (EndpointState.ABSENT, EndpointState.BAD)
+_READY_WORDS = frozenset({"loaded", "ready", "sleeping", "running"})
+
+
+class Known:
+    """``metrics_every``: seconds between reads of /metrics; None = with each look, 0 = never, since each read resets
+    the server's speed gauges for everybody.
+    """
+
+    def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
+        self.cadence = cadence
+        self.chosen = model
+        self.metrics_every = metrics_every
+        self.ends = {name: Endpoint(name) for name in Name}
+        self.link = Link()
+        self.kind = Kind.UNKNOWN
+        self.health: HealthFacts | None = None
+        self.models: tuple[ModelEntry, ...] = ()
+        self.look_wanted = False  # whatever the cadence says
+        self.restart_suspected = False
+        self.props: PropsFacts | None = None
+        self.slots: tuple[SlotView, ...] | None = None
+        self.slots_at: float | None = None
+        self.metrics: Mapping[str, float | None] = {}
+        self.totals = Totals()
+
+    def state(self, name: Name) -> EndpointState:
+        """What an endpoint said last."""
+        return self.ends[name].state
+
+    def route(self, name: str) -> tuple[str, dict[str, str]]:
+        """Path and parameters of an endpoint of what is watched; a router must not load a model for it."""
+        path = f"/v1/{name}" if name == Name.MODELS and self.kind is not Kind.ROUTER else f"/{name}"
+        if name not in MODEL_ENDS or not self.chosen:
+            return path, {}
+        if self.kind is Kind.ROUTER:
+            return path, {"model": self.chosen, "autoload": "false"}
+        return (f"/upstream/{quote(self.chosen, safe='/:')}{path}" if self.kind is Kind.SWAP else path), {}
+
+    # The model
+
+    @property
+    def entry(self) -> ModelEntry | None:
+        """The chosen model's line in the list of a router or llama-swap."""
+        return next((entry for entry in self.models if entry.name == self.chosen), None)
+
+    @property
+    def is_proxied(self) -> bool:
+        """Whether the slots stand behind a router or llama-swap."""
+        return self.kind in (Kind.ROUTER, Kind.SWAP)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a server whose slots may be asked without loading a model by it."""
+        return not self.is_proxied or (self.entry is not None and self.entry.state in _READY_WORDS)
+
+    @property
+    def asleep(self) -> bool:
+        """Whether the model is unloaded until the next request."""
+        if self.props is not None and self.props.sleeping is True:
+            return True
+        return self.is_proxied and self.entry is not None and self.entry.state == "sleeping"
+
+    @property
+    def may_sleep(self) -> bool:
+        """Whether the server is of a build that can unload an idle model."""
+        return self.props is not None and self.props.sleeping is not None
+
+    # Its work
+
+    @property
+    def deferred(self) -> int | None:
+        """Requests in the deferred queue as /metrics said last."""
+        value = self.metrics.get("requests_deferred")
+        return None if value is None or value < 0 else int(value)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a slot is busy or a request waits, as of the last answers."""
+        if any(slot.is_busy for slot in self.slots or ()):
+            return True
+        return self.state(Name.METRICS) is EndpointState.OK and bool(self.deferred)
+
+    @property
+    def metrics_tell(self) -> bool:
+        """Whether /metrics may be asked while nothing happens, and then shows that work begins."""
+        if self.metrics_every == 0 or self.kind is Kind.SWAP or self.state(Name.METRICS) is not EndpointState.OK:
+            return False
+        number = build_number(self.props.build if self.props else None)
+        return not (self.may_sleep and number is not None and number < CALM_METRICS_BUILD)
+
+    @property
+    def holds(self) -> bool:
+        """Whether idle slots are not asked at all, so that the model can be unloaded."""
+        return self.cadence.at_cap and ((self.metrics_tell and self.may_sleep) or self.kind is Kind.SWAP)
+
+    # Who answers
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether nothing that answers looks like a llama-server. A server's error (5xx) looks like nothing."""
+        if any(self.state(name) not in UNFIT for name in (Name.PROPS, Name.HEALTH, Name.RUNNING)):
+            return False
+        if self.state(Name.SLOTS) is EndpointState.OK:
+            return False
+        shown = [self.ends[name] for name in (Name.PROPS, Name.HEALTH, Name.SLOTS) if self.ends[name].is_odd]
+        return bool(shown) or self._is_bare
+
+    @property
+    def _is_bare(self) -> bool:
+        """Whether not even the counters are there, as at a web server, or with a wrong path before the routes."""
+        counters = self.state(Name.METRICS)
+        unread = UNFIT if self.metrics_every != 0 else (*UNFIT, EndpointState.UNKNOWN)
+        return self.state(Name.SLOTS) is EndpointState.ABSENT and counters in unread
+
+    def heard_since(self, when: float, names: tuple[Name, ...] = tuple(Name)) -> bool:
+        """Whether anything came back from one of the endpoints after that time."""
+        return any((self.ends[name].heard_at or 0.0) > when for name in names)
+
+    def lives_beside(self, end: Endpoint) -> bool:
+        """Whether some HTTP thread has answered since ``end`` was asked."""
+        return self.heard_since(end.asked_at or 0.0, DIRECT)
+
+    @property
+    def probe(self) -> Name:
+        """What to ask a server that is gone: /health, unless only /props ever answered."""
+        only_props = self.ends[Name.HEALTH].heard_at is None and self.ends[Name.PROPS].heard_at is not None
+        return Name.PROPS if only_props else Name.HEALTH
+
+    def silent_since(self, now: float) -> float | None:
+        """Since when a question that any HTTP thread answers at once has been open; None where none is overdue."""
+        late = [end for end in map(self.ends.__getitem__, DIRECT) if self._is_late(end, now)]
+        since = [end.asked_at for end in (*late, self.queued) if end is not None and end.asked_at is not None]
+        return min(since) if late else None
+
+    def _is_late(self, end: Endpoint, now: float) -> bool:
+        """Whether ``end`` has been silent for long, and nobody else answered meanwhile."""
+        begin = end.settled_at if end.is_mute and end.open else end.asked_at
+        is_silent = (end.open or end.is_mute) and end.since_asked(now) > OVERDUE
+        return is_silent and begin is not None and not self.heard_since(begin)
+
+    @property
+    def queued(self) -> Endpoint | None:
+        """The open question that waits behind the server's main loop; there is at most one."""
+        return next((self.ends[name] for name in QUEUED if self.ends[name].open), None)
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether time alone changes the verdict: some question has been open for long, or the server is gone."""
+        return self.link.up is not True or any(end.waiting_for(now) > OVERDUE for end in self.ends.values())
