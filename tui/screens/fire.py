@@ -16,6 +16,7 @@ from slotview.engine.snapshot import SlotView
 from .dialog import Dialog
 from .fire_form import PRESETS, FireForm, FormError, expand
 from .number_input import NumberInput
+from .prompt_input import PromptInput
 from .toggles import Tick
 
 __all__ = ["FireForm", "FireScreen"]
@@ -55,7 +56,7 @@ class FireScreen(Dialog[FireForm]):
 
     def inside(self) -> Iterable[Widget]:
         """Make the fields, the examples and the buttons."""
-        yield Input(self._first.text, id="text", placeholder="prompt", compact=True)
+        yield PromptInput(self._first.text, id="text", placeholder="prompt", compact=True)
         yield Static("", id="what", markup=False, classes="hint")
         yield Grid(*self._fields(), classes="fields")
         yield Horizontal(

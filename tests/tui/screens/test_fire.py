@@ -1,4 +1,5 @@
 import pytest
+from textual.events import Paste
 from textual.widgets import Button, Input
 
 from slotview.engine.backend import FireRequest
@@ -40,6 +41,22 @@ async def test_a_wrong_field_is_said_at_once_and_nothing_is_sent() -> None:
         assert sent(backend) == []
         await pilot.press("escape")
         assert isinstance(app.screen, Dashboard)
+
+
+@pytest.mark.parametrize("copied_here", [True, False])
+async def test_all_lines_of_a_pasted_prompt_are_sent(copied_here: bool) -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f", "ctrl+a", "ctrl+k")
+        if copied_here:
+            app.copy_to_clipboard("one\ntwo\r\nthree")
+            await pilot.press("ctrl+v")
+        else:
+            app.screen.query_one("#text").post_message(Paste("one\ntwo\r\nthree"))
+        await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert sent(backend)[0].prompt == "one\ntwo\nthree"
 
 
 async def test_the_last_values_are_offered_again() -> None:
