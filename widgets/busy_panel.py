@@ -32,7 +32,7 @@ class BusyPanel(LinePanel):
         words = busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.count)
         lines = flow([_now(snapshot), _average(snapshot)], width)
         if height is not None and height < _LOW and len(lines) > 1:
-            lines = [join([_now(snapshot), _average(snapshot)[:2]])]
+            lines = [join([_now(snapshot), _short_average(snapshot)])]
         lines += [((line, "dim"),) for line in wrap(words, width)]
         rows = _CHART_ROWS if height is None else height - len(lines)
         if rows < 2:
@@ -53,7 +53,15 @@ def _average(snapshot: Snapshot) -> Line:
     if average is None:
         told = snapshot.totals.decodes is not None
         return ((f"average per decode: {'none yet' if told else 'unknown'}", "dim"),)
-    return (("average ", "dim"), (f"{average:.2f}", "strong"), (" per decode since start", "dim"))
+    over = "with these flags" if snapshot.facts.source == "embedded" else "since the server started"
+    return (("average ", "dim"), (f"{average:.2f}", "strong"), (f" per decode {over}", "dim"))
+
+
+def _short_average(snapshot: Snapshot) -> Line:
+    average, told = snapshot.totals.busy_per_decode, snapshot.totals.decodes is not None
+    if average is None:
+        return (("no average yet" if told else "average unknown", "dim"),)
+    return (("average ", "dim"), (f"{average:.2f}", "strong"))
 
 
 def _n_slots(snapshot: Snapshot) -> int | None:

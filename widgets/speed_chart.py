@@ -60,13 +60,13 @@ class SpeedChart(LinePanel):
         busy = [slot for slot in look.snapshot.slots or () if slot.is_busy]
         if not busy:
             return []
-        label = "each slot: "
-        shown = busy[: max(1, (width - len(label) - 5) // _SLOT_WIDTH)]
+        label = "tok/s by slot: "
+        shown = busy[: max(1, (width - len(label) - len(_more(len(busy)))) // _SLOT_WIDTH)]
         spans: Line = ((label, "dim"),)
         for slot in shown:
             spans = (*spans, *self._slot(look, slot.id, slot.state))
         more = len(busy) - len(shown)
-        return [(*spans, (f"+{more}", "dim"))] if more else [spans]
+        return [(*spans, (_more(more), "dim"))] if more else [spans]
 
     def _slot(self, look: Look, slot: int, state: SlotState) -> Line:
         series = self._slots.setdefault(slot, Series(lambda point: _own(point, slot)))
@@ -74,6 +74,10 @@ class SpeedChart(LinePanel):
         spark = sparkline(values, nice_top(max((value or 0 for value in values), default=0)))
         tone, now = _now(look.observation, slot, state)
         return ((f"{slot} ", "dim"), (spark, "generating"), (f" {rate(now)}  ", tone))
+
+
+def _more(number: int) -> str:
+    return f"and {number} more"
 
 
 def _title(tone: str, name: str, now: float | None) -> Line:

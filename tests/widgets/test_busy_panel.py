@@ -10,7 +10,7 @@ from tests.widgets.looks import SLOTS, attached, history, look, many, snapshot
 
 def test_now_average_and_what_they_mean() -> None:
     lines = drawn(BusyPanel(), look(), 78).splitlines()
-    assert lines[0] == "3 of 4 busy now · average 2.41 per decode since start"
+    assert lines[0] == "3 of 4 busy now · average 2.41 per decode with these flags"
     assert lines[1] == "1 slot free: a new request starts at once"
 
 
@@ -28,6 +28,12 @@ def test_an_average_that_is_not_told_is_unknown() -> None:
 def test_before_the_first_decode_there_is_no_average() -> None:
     fresh = snapshot(SLOTS[:3], totals=Totals(decodes=0))
     assert "average per decode: none yet" in drawn(BusyPanel(), look(fresh), 78)
+    assert drawn(BusyPanel(), look(fresh), 38, 3).splitlines()[0] == "3 of 3 busy now · no average yet"
+
+
+def test_a_server_elsewhere_counts_since_it_started() -> None:
+    told = attached(totals=Totals(busy_per_decode=1.5))
+    assert "average 1.50 per decode since the server started" in drawn(BusyPanel(), look(told), 78)
 
 
 def test_untold_slots_are_unknown() -> None:

@@ -24,13 +24,13 @@ def test_narrow_charts_stand_one_above_the_other() -> None:
 
 def test_each_busy_slot_has_its_own_speed() -> None:
     last = drawn(SpeedChart(), look(), 118, 9).splitlines()[-1]
-    assert last.startswith("each slot: 0 ")
+    assert last.startswith("tok/s by slot: 0 ")
     assert "12.3" in last
     assert "11.9" in last
 
 
 def test_more_slots_than_fit_are_counted() -> None:
-    assert drawn(SpeedChart(), look(snapshot(many(256))), 78, 9).splitlines()[-1].endswith("+50")
+    assert drawn(SpeedChart(), look(snapshot(many(256))), 78, 9).splitlines()[-1].endswith("more")
 
 
 def test_speeds_that_are_not_known_are_not_zero() -> None:
