@@ -21,6 +21,7 @@ def main() -> None:
     """Run everything that can be run here."""
     run("scheduler: µs per busy slot and step, stub model", "scheduler")
     run("time to the first token, 16 prompt tokens, bundled model", "first_token")
+    run("growth: with tokens held, slots, prompt length and requests, bundled model", "growth")
     server = os.environ.get("LLAMA_SERVER_BIN")
     if server is None:
         print(
@@ -31,6 +32,7 @@ def main() -> None:
     models = [os.environ["SLOTVIEW_BENCH_MODEL"]] if "SLOTVIEW_BENCH_MODEL" in os.environ else []
     for model in (*models, str(BUNDLED)):
         run(f"model: {Path(model).name} beside llama-batched-bench", "model_speed", model, "--llama", str(bench))
+    run("serving: many slots over HTTP beside llama-server, bundled model", "serving")
     run("attach: beside llamastat", "attach_cost")
 
 
