@@ -22,6 +22,7 @@ __all__ = [
     "break_text",
     "component",
     "cut",
+    "cut_middle",
     "fit",
     "flow",
     "join",
@@ -76,6 +77,20 @@ def cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""
+
+
+def cut_middle(text: str, width: int) -> str:
+    """At most ``width`` cells of a text, its beginning and its end: texts that begin alike stay apart."""
+    if cell_len(text) <= width:
+        return text
+    head = cut(text, width - width // 2)
+    rest = width - cell_len(head)
+    tail = ""
+    for char in reversed(text):
+        if cell_len(char + tail) > rest:
+            break
+        tail = char + tail
+    return head + tail
 
 
 def pad(text: str, width: int, right: bool = False) -> str:

@@ -13,7 +13,7 @@ from slotview.engine.backend import RequestState, RequestView
 from slotview.engine.plain import plain
 
 from .columns import NOTHING, Column, Layout, lay_out, says
-from .line import Line
+from .line import Line, cut_middle
 from .look import Look
 from .numbers import count, duration, rate
 from .row_list import RowList
@@ -21,6 +21,7 @@ from .title import set_title
 
 __all__ = ["RequestList"]
 
+_LONGEST = 2000
 _GLYPHS = {
     RequestState.WAITING: ("◌ waiting", "waiting"),
     RequestState.PROMPT: ("◐ prompt", "prompt"),
@@ -126,7 +127,7 @@ class RequestList(RowList[RequestView]):
 
 def _end(row: RequestView, width: int) -> Line:
     if row.finish is None:
-        return says(plain(row.prompt, width), "dim")
+        return says(cut_middle(plain(row.prompt, _LONGEST).strip(), width), "dim")
     word = row.finish + (", context full" if row.truncated else "")
     return says(plain(word, width), "error" if row.state is RequestState.FAILED else "dim")
 

@@ -95,6 +95,8 @@ def _facts(view: RequestView) -> list[Line]:
     facts: list[tuple[str, str]] = [("state", str(view.state))]
     if view.slot is not None:
         facts.append(("slot", str(view.slot)))
+    if view.task is not None:
+        facts.append(("task", str(view.task)))
     facts += [
         ("waited", duration(view.queue_wait)),
         ("first token after", duration(view.first_token)),

@@ -7,7 +7,7 @@ from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot, WaitingRequest, WaitingView
 
 from .chart import Chart
-from .line import Line, fit, flow, join, wrap
+from .line import Line, fit, flow, join, line_width, wrap
 from .look import Look
 from .numbers import count, duration
 from .panel import LinePanel
@@ -33,7 +33,7 @@ class WaitingPanel(LinePanel):
         snapshot = look.snapshot
         head = _head(snapshot, width, is_low=height is not None and height < _LOW)
         room = _MOST_NAMED if height is None else _room(height - len(head))
-        names = _names(snapshot.waiting.requests or (), snapshot.time, room)
+        names = _names(snapshot.waiting.requests or (), snapshot.time, room, width)
         rows = _CHART_ROWS if height is None else height - len(head) - len(names)
         if snapshot.waiting.count is None or rows < 2:
             return [*head, *names][:height]
@@ -66,15 +66,22 @@ def _meaning(snapshot: Snapshot) -> str:
     return plain(words, 200).removeprefix("unknown ")
 
 
-def _names(requests: tuple[WaitingRequest, ...], now: float, room: int) -> list[Line]:
+def _names(requests: tuple[WaitingRequest, ...], now: float, room: int, width: int) -> list[Line]:
     """The first of the queue in its order, and how many more there are."""
     shown = requests if len(requests) <= room else requests[: room - 1]
-    lines = [_name(request, now) for request in shown]
+    lines = [join(_fitting(_name(request, now), width)) for request in shown]
     more = len(requests) - len(shown)
     return [*lines, ((f"and {count(more)} more", "dim"),)] if more else lines
 
 
-def _name(request: WaitingRequest, now: float) -> Line:
+def _fitting(parts: list[Line], width: int) -> list[Line]:
+    """The first parts, those that would be cut left out."""
+    while len(parts) > 1 and line_width(join(parts)) > width:
+        parts = parts[:-1]
+    return parts
+
+
+def _name(request: WaitingRequest, now: float) -> list[Line]:
     pin = "any slot" if request.id_slot is None else f"only slot {request.id_slot}"
     parts: list[Line] = [(("task ", "dim"), (str(request.task), "waiting"))]
     if request.kind != "completion":
@@ -84,4 +91,4 @@ def _name(request: WaitingRequest, now: float) -> Line:
         parts.append(((f"for {duration(now - request.since)}", ""),))
     if request.n_prompt is not None:
         parts.append(((f"{count(request.n_prompt)} tokens", "dim"),))
-    return join(parts)
+    return parts

@@ -47,7 +47,7 @@ def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None)
         return "nobody waits"
     if busy is not None and n_slots and busy < n_slots:
         return "requests wait beside an idle slot: one may be pinned to a busy slot"
-    return "each waits for the next slot that is freed"
+    return "each for the next free slot"
 
 
 def pool_meaning(pool: KvPool) -> str:

@@ -2,7 +2,7 @@ import pytest
 from rich.cells import cell_len
 from rich.style import Style
 
-from slotview.widgets.line import Line, break_text, cut, fit, flow, join, line_width, pad, to_strip, wrap
+from slotview.widgets.line import Line, break_text, cut, cut_middle, fit, flow, join, line_width, pad, to_strip, wrap
 
 TEXTS = ["", "short", "a rather long text of several words", "日本語のテキスト", "mixed 日本 and ascii", "x" * 50]
 
@@ -22,6 +22,18 @@ def test_cutting_shows_that_something_is_missing() -> None:
     assert cut("日本語", 4) == "日…"  # half a wide character is none
     assert cut("abc", 3) == "abc"
     assert cut("abc", 0) == ""
+
+
+def test_cutting_in_the_middle_keeps_the_end() -> None:
+    assert cut_middle("Once upon a time Hugo", 14) == "Once u…me Hugo"
+    assert cut_middle("日本語日本語", 7) == "日…本語"
+    assert cut_middle("abc", 3) == "abc"
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("width", [0, 1, 2, 5, 12, 80])
+def test_a_text_cut_in_the_middle_is_no_wider_than_its_room(text: str, width: int) -> None:
+    assert cell_len(cut_middle(text, width)) <= width
 
 
 @pytest.mark.parametrize("text", TEXTS)

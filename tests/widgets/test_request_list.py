@@ -52,6 +52,16 @@ async def test_waiting_times_go_on() -> None:
         assert "13 s" in screen_text(pilot)
 
 
+async def test_prompts_that_begin_alike_are_told_apart_in_little_room() -> None:
+    requests = RequestList()
+    names = ("Anna", "Benjamin")
+    same = tuple(replace(RUNNING, number=i, prompt=f"Once upon a time {name} ") for i, name in enumerate(names))
+    async with hosting(requests, size=(76, 24)) as pilot:
+        requests.show(look(requests=same))
+        await pilot.pause()
+        assert all(f"{name}\n" in requests.text + "\n" for name in names)
+
+
 async def test_prompts_are_inert() -> None:
     requests = RequestList()
     async with hosting(requests, size=(120, 24)) as pilot:

@@ -14,7 +14,7 @@ async def test_facts_prompt_and_text() -> None:
         text.show_request(VIEW, "Once upon a time")
         await pilot.pause()
         lines = text.text.splitlines()
-        assert lines[0].startswith("state generating · slot 0 · waited 0.0 s · first token after 0.5 s")
+        assert lines[0].startswith("state generating · slot 0 · task 12 · waited 0.0 s · first token after 0.5 s")
         assert "24 tokens, 3 cached" in text.text
         assert lines[-3:] == ["Tell me", "", "Once upon a time"]
 

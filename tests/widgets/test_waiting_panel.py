@@ -44,6 +44,11 @@ def test_what_is_not_known_of_a_request_is_left_out() -> None:
     assert "task 7 · any slot\n" in text
 
 
+def test_what_is_known_of_a_request_is_never_cut_in_a_word() -> None:
+    queue = WaitingView(1, (WaitingRequest(204, 6, since=NOW - 10),))
+    assert waiting(queue, 38, 3).splitlines()[1] == "task 204 · any slot · for 10 s"
+
+
 def test_a_low_panel_has_number_and_names() -> None:
     lines = waiting(WaitingView(2, (WaitingRequest(7), WaitingRequest(8, id_slot=1))), 38, 3).splitlines()
     assert lines == ["2 wait · requests wait beside an idle…", "task 7 · any slot", "task 8 · only slot 1"]

@@ -46,7 +46,7 @@ def test_waiting_that_is_unknown_says_why() -> None:
 
 def test_waiting_beside_an_idle_slot() -> None:
     assert "pinned" in waiting_meaning(WaitingView(2), 1, 2)
-    assert waiting_meaning(WaitingView(2), 2, 2) == "each waits for the next slot that is freed"
+    assert waiting_meaning(WaitingView(2), 2, 2) == "each for the next free slot"
 
 
 @pytest.mark.parametrize(
