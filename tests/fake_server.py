@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections import Counter
@@ -89,6 +90,7 @@ class FakeServer:
         socket_path: Path | None = None,
         max_requests: int = 100,
         idle_seconds: float = 5.0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.routes = routes
         self.default = default
@@ -99,13 +101,14 @@ class FakeServer:
         self._turns: Counter[str] = Counter()
         self._max_requests = max_requests
         self._idle_seconds = idle_seconds
+        self._tls = tls
         self._changed = threading.Condition()
         self._stopped = threading.Event()
         self._sockets: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._listener = self._listen(port, socket_path)
         self.port: int = 0 if socket_path else self._listener.getsockname()[1]
-        self.url = f"unix://{socket_path}" if socket_path else f"http://127.0.0.1:{self.port}"
+        self.url = f"unix://{socket_path}" if socket_path else f"http{'s' if tls else ''}://127.0.0.1:{self.port}"
         self._spawn(self._accept)
 
     @staticmethod
@@ -181,13 +184,16 @@ class FakeServer:
                 self._sockets.append(connection)
             self._spawn(self._serve, connection)
 
-    def _serve(self, connection: socket.socket) -> None:
-        with suppress(OSError), connection, connection.makefile("rb") as lines:
+    def _serve(self, accepted: socket.socket) -> None:
+        with suppress(OSError), self._secured(accepted) as connection, connection.makefile("rb") as lines:
             for count in range(1, self._max_requests + 1):
                 connection.settimeout(self._idle_seconds)
                 request = _read_request(lines)
                 if request is None or not self._answer(connection, request, last=count == self._max_requests):
                     return
+
+    def _secured(self, connection: socket.socket) -> socket.socket:
+        return self._tls.wrap_socket(connection, server_side=True) if self._tls else connection
 
     def _answer(self, connection: socket.socket, request: Request, *, last: bool) -> bool:
         """Answer one request; False where the connection ends with it."""

@@ -13,8 +13,13 @@ from ..plain import plain
 __all__ = ["Address", "AddressError", "Secret", "authorization", "parse_address"]
 
 DEFAULT_PORT = 8080
-_ROUTES = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/v1", "/health", "/slots", "/props", "/metrics",
-           "/completion", "/index.html")  # fmt: skip
+_ROUTE = re.compile(
+    r"(?P<prefix>.*?)(?:/v1)*(?:/(?:chat/completions|completions?|responses|messages|embeddings?|models|infill|tokenize"
+    r"|health|slots(?:/\d+)?|props|metrics|running|index\.html))?/*"
+)
+_PATH = re.compile(r"\.{0,2}/(?!/)")
+_ONE_SLASH = re.compile(r"https?:/(?!/)", re.IGNORECASE)
+_UPSTREAM = re.compile(r"(?P<prefix>.*?)/upstream/(?P<model>.+)")
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(.*)$", re.DOTALL)
 
 
@@ -42,7 +47,8 @@ class Secret:
 class Address:
     """``origin`` is scheme, host and port; ``prefix`` the path in front of every route, without a last slash.
 
-    ``socket`` is the path of a unix socket. ``shown`` has no user, password, query or fragment.
+    ``socket`` is the path of a unix socket. ``model`` is named in a path of llama-swap's, which is never asked as it
+    stands, since that loads the model. ``shown`` has no user, password, query or fragment.
     """
 
     origin: str
@@ -51,6 +57,7 @@ class Address:
     host: str
     port: int | None = None
     socket: str | None = None
+    model: str | None = None
     userinfo: Secret | None = field(default=None, repr=False)
 
     @property
@@ -76,8 +83,12 @@ def parse_address(text: str) -> Address:
     scheme = scheme.lower()
     if scheme in ("unix", "http+unix"):
         return _unix(rest)
-    if not scheme and text.endswith(".sock") and ("/" in text or "\\" in text):
+    if not scheme and text.lower().startswith("unix:"):
+        return _unix(text[5:])
+    if not scheme and (_PATH.match(text) or (text.endswith(".sock") and ("/" in text or "\\" in text))):
         return _unix(text)
+    if _ONE_SLASH.match(text):
+        raise AddressError("this is not an address: two slashes follow http:, as in http://localhost:8080")
     if scheme not in ("", "http", "https"):
         raise AddressError(f"{plain(scheme, 20)}:// is not spoken by llama-server; use http://, https:// or unix://")
     return _tcp(scheme, rest)
@@ -91,9 +102,9 @@ def _unix(rest: str) -> Address:
 
 
 def _tcp(scheme: str, rest: str) -> Address:
-    netloc, *path = re.split(r"(?=[/?#])", rest, maxsplit=1)
+    netloc, *tail = re.split(r"(?=[/?#])", rest, maxsplit=1)
     userinfo, _, where = netloc.rpartition("@")
-    after = where + "".join(path)
+    after = where + "".join(tail)
     try:
         parts = urlsplit(f"{scheme or 'http'}://{_bracketed(after)}")
         host, port = parts.hostname, parts.port
@@ -106,9 +117,10 @@ def _tcp(scheme: str, rest: str) -> Address:
         port = DEFAULT_PORT
     netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
     origin = f"{parts.scheme}://{netloc}"
-    prefix = quote(_prefix(parts.path), safe="/%:@!$&'()*+,;=~")
+    path, model = _parted(parts.path)
+    prefix = quote(path, safe="/%:@!$&'()*+,;=~")
     secret = Secret(unquote(userinfo)) if userinfo else None
-    return Address(origin, prefix, plain(origin + prefix), host, port, userinfo=secret)
+    return Address(origin, prefix, plain(origin + prefix), host, port, model=model, userinfo=secret)
 
 
 def _bracketed(text: str) -> str:
@@ -123,12 +135,12 @@ def _bracketed(text: str) -> str:
     return host + slash + path
 
 
-def _prefix(path: str) -> str:
-    path = path.rstrip("/")
-    for route in _ROUTES:
-        if path.endswith(route):
-            return path[: -len(route)].rstrip("/")
-    return path
+def _parted(path: str) -> tuple[str, str | None]:
+    """The path before all routes, and the model that llama-swap's path names."""
+    route = _ROUTE.fullmatch(path)
+    prefix = (route["prefix"] if route else path).rstrip("/")
+    upstream = _UPSTREAM.fullmatch(prefix)
+    return (upstream["prefix"], unquote(upstream["model"])) if upstream else (prefix, None)
 
 
 def authorization(address: Address, api_key: Secret | None) -> Secret | None:

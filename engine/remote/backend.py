@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -24,7 +25,7 @@ from ..context import LaunchFlags, ModelFacts
 from ..events import EventBatch, EventRing
 from ..snapshot import Health, HealthState, ServerFacts, SlotDetails, Snapshot
 from .actions import act
-from .address import Address, Secret, authorization, parse_address
+from .address import Address, AddressError, Secret, authorization, parse_address
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
 from .endpoint import Kind, Name
@@ -51,7 +52,7 @@ class RemoteBackend:
     ``api_key`` goes out as a Bearer token and is shown nowhere. ``model`` picks one of a router's models. ``interval``
     is seconds between looks while there is work. ``metrics_every``: seconds between reads of /metrics, None = with
     each look, 0 = never. ``backoff`` False keeps the pace also while idle. ``facts`` of the model file give the retune
-    preview its sizes in bytes. Raises `AddressError` for a URL or key that cannot be used.
+    preview its sizes in bytes. Raises `AddressError` for a URL, key or interval that cannot be used.
     """
 
     def __init__(
@@ -67,12 +68,16 @@ class RemoteBackend:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._address: Address = parse_address(url)
+        if any(seconds is not None and not 0 <= seconds < math.inf for seconds in (interval, metrics_every)):
+            raise AddressError("an interval is a number of seconds, 0 or more")
         self._has_key = bool(api_key and api_key.strip())
         self._authorization = authorization(self._address, Secret(api_key) if api_key and self._has_key else None)
         self._facts = facts
         self._clock = clock
         self._known = Knowledge(
-            Cadence(max(SHORTEST_INTERVAL, interval), backoff=backoff), model=model, metrics_every=metrics_every
+            Cadence(max(SHORTEST_INTERVAL, interval), backoff=backoff),
+            model=model or self._address.model,
+            metrics_every=metrics_every,
         )
         self._ring = EventRing()
         self._snapshot = Snapshot(time=clock(), facts=ServerFacts(source=self._address.shown))
@@ -135,7 +140,7 @@ class RemoteBackend:
     def _judge(self, now: float) -> Health:
         """The verdict, with the time at which it became what it is."""
         host = self._address.socket or self._address.shown.partition("://")[2].partition("/")[0]
-        health = judge(self._known, host, has_key=self._has_key, now=now)
+        health = judge(self._known, host, has_key=self._authorization is not None, now=now)
         if health.state is not self._since[0]:
             self._since = (health.state, now)
         return health if health.since is not None else replace(health, since=self._since[1])
@@ -218,6 +223,11 @@ class RemoteBackend:
     def set_interval(self, seconds: float) -> None:
         """Seconds between looks while there is work."""
         self._poller.tell(lambda known, _: setattr(known.cadence, "interval", max(SHORTEST_INTERVAL, seconds)))
+
+    @property
+    def chosen_model(self) -> str | None:
+        """Which of a router's models is watched."""
+        return self._known.chosen
 
     def choose_model(self, name: str) -> None:
         """Watch one of a router's models."""

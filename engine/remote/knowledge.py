@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..events import Event, Notice
 from ..snapshot import EndpointState, SlotView, Totals
 from . import changes
@@ -221,7 +223,7 @@ class Knowledge(Known):
             if self._start_mark or (self.props is not None and self.props.marker):
                 self.restart_suspected = True  # a mark that is new at each start knows for sure
             else:
-                self._restarted(now)
+                self._began_anew(now)
         self.events.extend(changes.task_events(self._comparable, slots, now))
 
     def _take_metrics(self, end: Endpoint, answer: Answer, now: float) -> None:
@@ -232,7 +234,7 @@ class Knowledge(Known):
         old, self.totals, self.metrics = self.totals, read_totals(values), values
         mark, self._start_mark = self._start_mark, answer.start_mark
         if changes.totals_fell(old, self.totals) or (mark and answer.start_mark and mark != answer.start_mark):
-            self._restarted(now)
+            self._began_anew(now)
         return self._weigh(now)
 
     def _weigh(self, now: float) -> None:
@@ -255,6 +257,14 @@ class Knowledge(Known):
         self.ends[Name.SLOTS].forget()
         self.cadence.wake()
 
+    def _began_anew(self, now: float) -> None:
+        """Ids or counters tell of a restart: what /props said is of the run before."""
+        self._restarted(now)
+        if self.props is not None:
+            self.props = replace(self.props, marker=None)  # a new one is no second restart
+        if not self.ends[Name.PROPS].open:
+            self.ends[Name.PROPS].forget()
+
     def _restarted(self, now: float) -> None:
         """The server began anew: what was running is gone, and nothing of before may be compared with it."""
         self.events.append(Notice(now, "server restarted: counters and task ids begin again", "warning"))
@@ -262,6 +272,8 @@ class Knowledge(Known):
             self.events.extend(changes.lost_tasks(self._comparable, now))
             self._comparable = ()
         self._start_mark = None
+        if not self.ends[Name.MODELS].open:
+            self.ends[Name.MODELS].forget()
         self._totals_at_look = self.totals
         self.look_wanted = not self.asleep
         self.cadence.wake()

@@ -50,7 +50,7 @@ def snapshot_once(
         snapshot = backend.wait_until(is_settled, seconds)
     finally:
         backend.close()
-    code = exit_code(snapshot, model)
+    code = exit_code(snapshot, backend.chosen_model)
     return as_json(snapshot, code).model_dump(mode="json"), code
 
 

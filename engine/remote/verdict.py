@@ -57,12 +57,16 @@ def _unreachable(known: Known, host: str, now: float) -> Health:
         return Health(
             HealthState.NO_ANSWER, f"host not reachable: {host}", f"check the network; {retry}", link.down_since
         )
+    if link.fault is Fault.OTHER:
+        return Health(
+            HealthState.ERROR, f"{host} cannot be asked: {link.message}", "check the address", link.down_since
+        )
     return _not_answering(link.down_since, now)
 
 
 def _tls_advice(message: str) -> str:
     if "certificate" in message.lower():
-        return "if it is the right server, name its certificate in SSL_CERT_FILE=cert.pem"
+        return "if it is the right server: SSL_CERT_FILE=cert.pem slotview attach …"
     return "try http://"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from contextlib import suppress
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BODY", "Answer", "Fault", "Grip", "Wire", "fault_of", "open_client"]
 
 MAX_BODY = 8 * 1024 * 1024
+_OPENSSL_MARKS = re.compile(r"\[[^]]*\] | ?\(_ssl\.c:\d+\)")
 _KEEP_ALIVE = 4.5  # the server closes after 5 idle seconds (spec §7.1)
 
 
@@ -100,7 +102,9 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
     if isinstance(error, httpx.TimeoutException):
         return Fault.TIMEOUT, "no answer in time"
     if isinstance(error, httpx.ConnectError):
-        return _connect_fault(lower), plain(text, 160)
+        return _connect_fault(lower), plain(_OPENSSL_MARKS.sub("", text), 160)
+    if isinstance(error, FileNotFoundError):
+        return Fault.TLS, "SSL_CERT_FILE names no certificate file"
     if isinstance(error, httpx.RemoteProtocolError) and lower.startswith("illegal "):
         return Fault.NOT_HTTP, "something that is no HTTP"
     if isinstance(error, httpx.RemoteProtocolError) and "complete message body" in lower:

@@ -30,6 +30,15 @@ from slotview.engine.remote.address import AddressError, Secret, authorization, 
         ("unix:///run/llama.sock", "unix:///run/llama.sock"),
         ("http+unix://%2Frun%2Fllama.sock", "unix:///run/llama.sock"),
         ("/run/llama.sock", "unix:///run/llama.sock"),
+        ("/run/llama", "unix:///run/llama"),
+        ("unix:/run/llama.sock", "unix:///run/llama.sock"),
+        ("http://h:1/v1/health", "http://h:1"),
+        ("http://h:1/a/v1/embeddings", "http://h:1/a"),
+        ("http://h:1/chat/completions", "http://h:1"),
+        ("http://h:1/slots/3?action=erase", "http://h:1"),
+        ("http://h:1/slotsroom", "http://h:1/slotsroom"),
+        ("http://h:1/upstream/org/big-model/v1", "http://h:1"),
+        ("h:1/#/chat/7", "http://h:1"),
     ],
 )
 def test_addresses(typed: str, shown: str) -> None:
@@ -37,6 +46,7 @@ def test_addresses(typed: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "  ", "http://", "ftp://x", "http://h:99999", "http://h:port", "unix://", "a b",
+                                   "http:/h:1", "//h:1",
                                    "http://[::1", "x\x1b[2J"])  # fmt: skip
 def test_addresses_that_are_none_get_one_line(typed: str) -> None:
     with pytest.raises(AddressError) as caught:
@@ -53,6 +63,11 @@ def test_a_password_is_in_no_message(typed: str) -> None:
         told = str(error)
     assert "hunter2" not in told
     assert "ter2" not in told
+
+
+def test_a_path_of_llama_swap_names_the_model() -> None:
+    assert parse_address("http://h:1/llm/upstream/org%2Fbig/slots").model == "org/big"
+    assert parse_address("http://h:1/llm").model is None
 
 
 def test_authorization() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import socket
+import ssl
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -233,6 +236,48 @@ def test_a_key_that_no_header_carries_is_refused_without_showing_it() -> None:
     with pytest.raises(ValueError, match="characters that no header can carry") as caught:
         RemoteBackend("localhost", api_key="schlüssel")
     assert "schlüssel" not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate that this machine signed itself, and its key, in one file."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl to make a certificate with")
+    path = str(tmp_path_factory.mktemp("tls") / "cert.pem")
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", path, "-out", path, *names]
+    subprocess.run(command, check=True, capture_output=True)
+    return Path(path)
+
+
+def test_a_certificate_that_nobody_vouches_for(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    with FakeServer(healthy(json_reply([slot()])), tls=tls) as server:
+        with watching(server) as backend:
+            health = backend.wait_until(in_state(HealthState.ERROR), 5).health
+            assert health.message.startswith("no secure connection: certificate verify failed: self")
+            assert "SSL_CERT_FILE=cert.pem" in health.advice
+        with watching(server.url.replace("https", "http")) as backend:
+            health = backend.wait_until(in_state(HealthState.NO_ANSWER), 5).health
+            assert "if the server speaks TLS, give https://" in health.advice
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert first_look(server).busy == 1
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])
+def test_an_interval_that_is_none_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match="a number of seconds"):
+        RemoteBackend("localhost", interval=seconds)
+    with pytest.raises(ValueError, match="a number of seconds"):
+        RemoteBackend("localhost", metrics_every=seconds)
+
+
+def test_a_host_that_cannot_be_asked_is_named() -> None:
+    with watching("http://\u2603.com") as backend:
+        snapshot = backend.wait_until(in_state(HealthState.ERROR), 5)
+    assert snapshot.health.message.startswith("\u2603.com cannot be asked: ")
 
 
 def test_an_error_of_500_is_told_as_it_is() -> None:

@@ -175,6 +175,19 @@ def test_c104_llama_swap_is_recognised() -> None:
             assert not server.asked("/upstream/other/slots")
 
 
+def test_c104_a_path_to_a_stopped_model_does_not_load_it() -> None:
+    with FakeServer({}, default=NOT_FOUND) as server:
+        server.routes = {
+            path: swap(path, {}, 0) for path in ("/running", "/health", "/v1/models", "/upstream/big-model/slots")
+        }
+        with watching(f"{server.url}/upstream/other/v1") as backend:
+            snapshot = backend.wait_until(lambda s: s.health.message == "other is stopped", 5)
+            assert not [request for request in server.requests if "upstream" in request.path]
+        with watching(f"{server.url}/upstream/big-model") as backend:
+            snapshot = backend.wait_until(lambda s: s.slots is not None, 5)
+    assert snapshot.facts.model == "big-model"
+
+
 def test_c104_its_idle_timer_may_run_out() -> None:
     simulation = Simulation(swap, model="big-model")
     simulation.run(300)

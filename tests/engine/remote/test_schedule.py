@@ -131,6 +131,18 @@ def test_a_key_press_wakes_a_sleeping_model() -> None:
     assert len(simulation.times("/slots")) == 1
 
 
+def test_after_a_restart_the_facts_are_asked_anew() -> None:
+    old = server([slot(task=50, decoded=5)], metrics(tokens_predicted_total=900), model_alias="old", media_marker=None)
+    new = server([slot(task=51, decoded=6)], metrics(tokens_predicted_total=3), model_alias="new", media_marker="x")
+    simulation = Simulation(lambda path, params, now: (new if now > 20 else old)(path, params, now))
+    simulation.run(23)
+    assert simulation.known.props is not None
+    assert simulation.known.props.model == "new"
+    assert simulation.times("/v1/models")[-1] > 20
+    restarts = [event for event in simulation.known.events if "restarted" in getattr(event, "text", "")]
+    assert len(restarts) == 1
+
+
 def test_a_model_that_fell_asleep_between_two_looks_is_not_woken() -> None:
     awake, asleep = server(endpoint_metrics=False), server(endpoint_metrics=False, is_sleeping=True)
     simulation = Simulation(lambda path, params, now: (asleep if now > 7.5 else awake)(path, params, now))
