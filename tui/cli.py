@@ -1,167 +1,36 @@
-"""The command line. Each command imports what it needs, so that none pays for another."""
+"""Entry point. To load Typer, which tells the commands apart, takes as long as to draw the dashboard.
+
+So the one call that should show something at once goes past it: ``attach`` as it is usually typed.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from typing import Annotated
-
-import typer
-
-from slotview import __version__
-
-from .cli_help import COMMANDS, EXAMPLES, engine_help, misplaced_option
 
 __all__ = ["main"]
 
-app = typer.Typer(
-    name="slotview",
-    help=f"See the slots of a llama.cpp server at work.\n\n\b\n{EXAMPLES}",
-    no_args_is_help=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-ENGINE = {"ignore_unknown_options": True, "allow_extra_args": True}
-Every = Annotated[float | None, typer.Option("--refresh", help="seconds between refreshes of the screen")]
-Theme = Annotated[str | None, typer.Option("--theme", help="name of a Textual theme")]
-
-
-def _version(value: bool) -> None:
-    if value:
-        typer.echo(f"slotview {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
-    ] = False,
-) -> None:
-    """Options before a command."""
-
-
-@app.command(context_settings=ENGINE, hidden=True, epilog=engine_help())
-def dashboard(
-    context: typer.Context,
-    listen: Annotated[
-        str | None, typer.Option("--listen", help="[HOST:]PORT of an HTTP face beside the screen")
-    ] = None,
-    refresh: Every = None,
-    theme: Theme = None,
-) -> None:
-    """Open the dashboard on the embedded engine."""
-    from .start import start_dashboard
-
-    start_dashboard(context.args, listen=listen, refresh=refresh, theme=theme)
-
-
-@app.command(context_settings=ENGINE, epilog=engine_help())
-def demo(context: typer.Context, theme: Theme = None) -> None:
-    """Play a scripted minute for a class: deferral, two slots, unified KV."""
-    from .start import start_demo
-
-    start_demo(context.args, theme=theme)
-
-
-@app.command()
-def attach(
-    urls: Annotated[
-        list[str] | None, typer.Argument(metavar="URL|NAME…", help="servers, or names from the config file")
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--model", help="which model of a router or llama-swap; or its file (.gguf), for sizes in bytes"),
-    ] = None,
-    api_key: Annotated[
-        str | None,
-        typer.Option("--api-key", envvar="LLAMA_API_KEY", show_envvar=True, help="key of the server; never shown"),
-    ] = None,
-    interval: Annotated[float | None, typer.Option("--interval", help="seconds between looks (default 1)")] = None,
-    metrics_every: Annotated[
-        float | None, typer.Option("--metrics-every", help="seconds between reads of /metrics; 0 = never")
-    ] = None,
-    backoff: Annotated[
-        bool, typer.Option("--backoff/--no-backoff", help="look less often while nothing happens")
-    ] = True,
-    once: Annotated[bool, typer.Option("--once", help="look once, print, and end")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="with --once: print JSON")] = False,
-    refresh: Every = None,
-    theme: Theme = None,
-) -> None:
-    """Watch llama-servers that run elsewhere."""
-    from .start import AttachOptions, start_attach, start_once
-
-    options = AttachOptions(tuple(model or ()), api_key, interval, metrics_every, backoff)
-    if once or as_json:
-        start_once(urls or [], options, as_json=as_json)
-    else:
-        start_attach(urls or [], options, refresh=refresh, theme=theme)
-
-
-@app.command(context_settings=ENGINE, epilog=engine_help())
-def serve(context: typer.Context) -> None:
-    """Serve the embedded engine over llama-server's HTTP interface."""
-    from .start import start_server
-
-    start_server(context.args)
-
-
-@app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def run(
-    context: typer.Context,
-    server_bin: Annotated[
-        str | None,
-        typer.Option("--server-bin", envvar="LLAMA_SERVER_BIN", show_envvar=True, help="the llama-server binary"),
-    ] = None,
-    refresh: Every = None,
-    theme: Theme = None,
-) -> None:
-    """Start a real llama-server as a child and watch it: slotview run -- -m model.gguf -np 4."""
-    from .start import start_runner
-
-    start_runner(context.args, server_bin=server_bin, refresh=refresh, theme=theme)
-
-
-@app.command(context_settings=ENGINE, epilog=engine_help())
-def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help="text to continue")]) -> None:
-    """Complete a prompt with the embedded engine and print the text."""
-    from .start import complete_once
-
-    complete_once(prompt, context.args)
-
-
-@app.command(context_settings=ENGINE, epilog=engine_help())
-def plan(
-    context: typer.Context,
-    workload: Annotated[str, typer.Argument(help="burst n=8 prompt=61 answer=64, or poisson rate=0.5 seconds=60 …")],
-    slots: Annotated[str, typer.Option("--slots", help="numbers of slots to try")] = "1,2,4,8",
-) -> None:
-    """Run a workload in virtual time with several numbers of slots, split and unified, and compare."""
-    from .start import print_plan
-
-    print_plan(workload, slots, context.args)
-
-
-@app.command()
-def replay(
-    path: Annotated[str, typer.Argument(help="a recording")],
-    speed: Annotated[float, typer.Option("--speed", help="1 = as it was", min=0.01)] = 1.0,
-    theme: Theme = None,
-) -> None:
-    """Play a recording."""
-    from .start import start_replay
-
-    start_replay(path, speed=speed, theme=theme)
-
 
 def main() -> None:
-    """Entry point: options without a command mean the dashboard."""
+    """Run what was typed."""
     words = sys.argv[1:]
-    if problem := misplaced_option(words):
-        typer.echo(f"slotview: {problem}", err=True)
-        sys.exit(2)
-    own = ("--version", "--help", "-h", "--install-completion", "--show-completion")
-    if not words or (words[0] not in COMMANDS and words[0] not in own):
-        words = ["dashboard", *words]
-    app(args=words, prog_name="slotview")
+    if words[:1] != ["attach"] or not _attach(words[1:]):
+        from .cli_commands import run_command
+
+        run_command(words)
+
+
+def _attach(words: list[str]) -> bool:
+    """Watch servers elsewhere; False where the words are not the usual ones, and nothing was done."""
+    from .cli_attach import read_attach
+    from .start import start_attach
+
+    usual = read_attach(words, os.environ)
+    if usual is None:
+        return False
+    try:
+        start_attach(usual.urls, usual.options, refresh=usual.refresh, theme=usual.theme)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    return True

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
-import typer
-
 if TYPE_CHECKING:
     from slotview.engine.backend import Backend
     from slotview.engine.context import ModelFacts
@@ -56,8 +54,8 @@ class AttachOptions:
 
 def fail(message: object, code: int = 1) -> NoReturn:
     """End with one line on stderr."""
-    typer.echo(f"slotview: {message}", err=True)
-    raise typer.Exit(code)
+    print(f"slotview: {message}", file=sys.stderr)
+    sys.exit(code)
 
 
 def settings() -> Settings | None:
@@ -91,7 +89,7 @@ def read_flags(words: Sequence[str]) -> EngineFlags:
     except (FlagError, UnknownProfileError, ContextError) as error:
         fail(error, 2)
     for warning in flags.warnings:
-        typer.echo(warning, err=True)
+        print(warning, file=sys.stderr)
     return flags
 
 
@@ -108,7 +106,7 @@ def run_app(backend: Backend, refresh: float | None, theme: str | None, saved: S
     finally:
         backend.close()
     if code:
-        raise typer.Exit(code)
+        sys.exit(code)
 
 
 def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float | None, theme: str | None) -> None:
@@ -226,8 +224,8 @@ def start_once(names: Sequence[str], options: AttachOptions, *, as_json: bool) -
         report, code = snapshot_once(url, api_key=options.api_key, model=options.model)
     except ValueError as error:
         fail(error, 2)
-    typer.echo(json.dumps(report, ensure_ascii=True) if as_json else format_once(report))
-    raise typer.Exit(code)
+    print(json.dumps(report, ensure_ascii=True) if as_json else format_once(report))
+    sys.exit(code)
 
 
 def start_server(words: Sequence[str]) -> None:
@@ -237,7 +235,7 @@ def start_server(words: Sequence[str]) -> None:
     flags = read_flags(words)
     code = serve(flags)
     if code:
-        raise typer.Exit(code)
+        sys.exit(code)
 
 
 def start_runner(words: Sequence[str], *, server_bin: str | None, refresh: float | None, theme: str | None) -> None:
@@ -285,7 +283,7 @@ def print_plan(workload: str, slots: str, words: Sequence[str]) -> None:
         fail(error, 2)
     device = profile(flags.pace or DEFAULT_PACE) or profile(DEFAULT_PACE)
     result = run_plan(spread(flags.launch, numbers), asked, device, facts, options=core_options(flags))
-    typer.echo(format_plan(result))
+    print(format_plan(result))
 
 
 def _numbers(slots: str) -> list[int]:

@@ -1,3 +1,4 @@
+import os
 import select
 import signal
 import subprocess
@@ -121,11 +122,19 @@ async def test_a_crash_names_the_error_and_shows_no_local_values() -> None:
     assert app.return_code == 1
 
 
-def test_the_first_screen_loads_neither_numpy_nor_pydantic_nor_plotext() -> None:
-    code = (
-        "import sys; import slotview.tui.app; "
-        "heavy = {'numpy', 'pydantic', 'plotext', 'httpx', 'textual.widgets._text_area', 'slotview.tui.screens.fire'};"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+def test_the_first_frame_of_attach_has_loaded_only_what_it_shows() -> None:
+    code = """
+import functools, sys
+from slotview.tui import app, cli
+heavy = {"numpy", "pydantic", "typer", "plotext", "textual.widgets._text_area", "slotview.tui.screens.fire"}
+def drawn(screen):
+    print(sorted(heavy & set(sys.modules)), file=sys.__stdout__, flush=True)
+    screen.exit()
+app.SlotviewApp = functools.partial(app.SlotviewApp, start=drawn)
+sys.argv = ["slotview", "attach", "127.0.0.1:1"]
+cli.main()
+"""
+    headless = {"TEXTUAL_DRIVER": "textual.drivers.headless_driver:HeadlessDriver", "COLUMNS": "120", "LINES": "36"}
+    environ = {**os.environ, **headless}
+    done = subprocess.run([sys.executable, "-c", code], check=False, env=environ, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["[]"], done.stderr

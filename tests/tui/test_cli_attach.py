@@ -1,0 +1,52 @@
+"""The short way to ``attach`` and Typer's read the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from slotview.tui import cli_commands, start
+from slotview.tui.cli_attach import read_attach
+from slotview.tui.start import AttachOptions
+
+USUAL = (
+    "localhost:8080",
+    "a b c",
+    "",
+    "a --interval 2 --no-backoff",
+    "--metrics-every 0 a --refresh .5",
+    "a --backoff --no-backoff --theme nord",
+    "a --model one --model two.gguf --api-key secret",
+    "a --interval 1 --interval 3",
+)
+UNUSUAL = (
+    "a --once",
+    "a --json",
+    "--help",
+    "a --interval",
+    "a --interval soon",
+    "a --interval=2",
+    "-- a",
+    "a --frob x",
+)
+
+
+@pytest.mark.parametrize("environ", [{}, {"LLAMA_API_KEY": "k"}, {"LLAMA_API_KEY": ""}])
+@pytest.mark.parametrize("line", USUAL)
+def test_both_ways_read_the_same(line: str, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LLAMA_API_KEY", raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    called: list[object] = []
+
+    def record(urls: list[str], options: AttachOptions, *, refresh: float | None, theme: str | None) -> None:
+        called.append((urls, options, refresh, theme))
+
+    monkeypatch.setattr(start, "start_attach", record)
+    with pytest.raises(SystemExit):
+        cli_commands.run_command(["attach", *line.split()])
+    assert read_attach(line.split(), environ) == called[0]
+
+
+@pytest.mark.parametrize("line", UNUSUAL)
+def test_what_is_not_usual_is_left_to_typer(line: str) -> None:
+    assert read_attach(line.split(), {}) is None
