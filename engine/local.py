@@ -49,8 +49,12 @@ class LocalBackend:
         self._facts: ModelFacts | None = None
         self._model: Model | None = None
         self._error: str | None = None
+        why = "not known: loading"
         self._last = Snapshot(
-            facts=ServerFacts(source="embedded"), health=Health(HealthState.LOADING, "loading the model")
+            facts=ServerFacts(source="embedded"),
+            health=Health(HealthState.LOADING, "loading the model"),
+            waiting=WaitingView(why=why),
+            pool=KvPool(why=why),
         )
         self._numbers = count(1)
         self._worker = ThreadPoolExecutor(1, "slotview-worker")

@@ -226,7 +226,7 @@ class ServerFacts:
     """What stays the same while a server runs; None = not told.
 
     ``source`` is "embedded", a URL without secrets, or a recording's name. ``n_ctx`` is the total of ``-c`` after
-    rounding, ``n_ctx_slot`` one slot's limit.
+    rounding, ``n_ctx_asked`` what was given where that differs, ``n_ctx_slot`` one slot's limit.
     """
 
     source: str = ""
@@ -236,6 +236,7 @@ class ServerFacts:
     n_ctx_train: int | None = None
     n_slots: int | None = None
     n_ctx: int | None = None
+    n_ctx_asked: int | None = None
     n_ctx_slot: int | None = None
     unified: bool | None = None
     n_batch: int | None = None

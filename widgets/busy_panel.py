@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from slotview.engine.observe.meaning import busy_meaning
+from slotview.engine.observe.meaning import busy_meaning, slots_unknown
+from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
 from .chart import Chart
@@ -13,6 +14,7 @@ from .panel import LinePanel
 
 __all__ = ["BusyPanel"]
 
+_TEXT_LIMIT = 200
 _CHART_ROWS = 4
 _LOW = 5  # lines
 
@@ -29,7 +31,7 @@ class BusyPanel(LinePanel):
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make numbers, words and chart."""
         snapshot = look.snapshot
-        words = busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.count)
+        words = _words(snapshot)
         lines = flow([_now(snapshot), _average(snapshot)], width)
         if height is not None and height < _LOW and len(lines) > 1:
             lines = [join([_now(snapshot), _short_average(snapshot)])]
@@ -39,6 +41,12 @@ class BusyPanel(LinePanel):
             return lines
         chart = self._chart.draw(look.observation.history, snapshot.time, width, rows, _n_slots(snapshot))
         return [*lines, *chart]
+
+
+def _words(snapshot: Snapshot) -> str:
+    if snapshot.slots is None:
+        return plain(slots_unknown(snapshot), _TEXT_LIMIT)
+    return busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.count)
 
 
 def _now(snapshot: Snapshot) -> Line:

@@ -13,6 +13,7 @@ from .panel import LinePanel
 __all__ = ["HeaderBar"]
 
 _NOT_TOLD = "not told"
+_NOT_KNOWN = "not known"
 _TEXT_LIMIT = 200
 _TONES = {
     HealthState.OK: "good",
@@ -39,10 +40,10 @@ class HeaderBar(LinePanel):
         """Make the lines; age and interval stand in the first one where source and model leave room for them."""
         snapshot = look.snapshot
         health, timing = _health(look), [*_age(snapshot), *_interval(snapshot)]
-        identity = _identity(snapshot.facts, width)
+        identity = _identity(snapshot, width)
         fits = line_width(identity) + line_width(join([health, *timing])) + 2 <= width
         status = join([health, *timing]) if fits else health
-        first = _first(_identity(snapshot.facts, width - line_width(status) - 2), status, width)
+        first = _first(_identity(snapshot, width - line_width(status) - 2), status, width)
         return [first, *_launch(snapshot, width), *_notes(snapshot, [] if fits else timing, width)]
 
 
@@ -51,10 +52,17 @@ def _first(left: Line, status: Line, width: int) -> Line:
     return (*left, (" " * gap, ""), *status)
 
 
-def _identity(facts: ServerFacts, room: int) -> Line:
+def _is_untold(snapshot: Snapshot) -> bool:
+    """Whether nothing has been told so far: a server that was not heard yet, an engine that does not run."""
+    facts = snapshot.facts
+    return not snapshot.health.is_live and (facts.n_slots, facts.n_ctx, facts.n_ctx_slot, snapshot.slots) == (None,) * 4
+
+
+def _identity(snapshot: Snapshot, room: int) -> Line:
     """Source and model; where both do not fit, each has half of the room."""
+    facts, unknown = snapshot.facts, _NOT_KNOWN if _is_untold(snapshot) else _NOT_TOLD
     source = "embedded engine" if facts.source == "embedded" else plain(facts.source, _TEXT_LIMIT) or "nothing yet"
-    model = plain(facts.model, _TEXT_LIMIT) if facts.model else f"model {_NOT_TOLD}"
+    model = plain(facts.model, _TEXT_LIMIT) if facts.model else f"model {unknown}"
     room = max(16, room - 3)
     source = cut(source, max(room // 2, room - line_width(((model, ""),))))
     return join([((source, "strong"),), ((cut(model, room - line_width(((source, ""),))), ""),)])
@@ -95,11 +103,13 @@ def _launch(snapshot: Snapshot, width: int) -> list[Line]:
 
 
 def _launch_parts(snapshot: Snapshot, short: bool) -> list[Line]:
+    if _is_untold(snapshot):
+        return [((f"slots and context {_NOT_KNOWN}", "dim"),)]
     facts, pool = snapshot.facts, snapshot.pool
     n_slots = facts.n_slots if facts.n_slots is not None or snapshot.slots is None else len(snapshot.slots)
     limit = _fact("" if short else "n_ctx per slot ", facts.n_ctx_slot, "/slot" if short else "")
     return [
-        _fact("-c ", facts.n_ctx),
+        _context(facts),
         _fact("-np ", n_slots),
         _mode(facts.unified if pool.unified is None else pool.unified, short),
         limit if facts.n_ctx_slot is not None else ((f"n_ctx per slot {_NOT_TOLD}", "dim"),),
@@ -111,6 +121,13 @@ def _fact(label: str, value: int | None, unit: str = "") -> Line:
     if value is None:
         return ((label, "dim"), (_NOT_TOLD, "dim"))
     return ((label, "dim"), (count(value), ""), (unit, "dim"))
+
+
+def _context(facts: ServerFacts) -> Line:
+    """What -c was, and what became of it."""
+    if facts.n_ctx_asked is None:
+        return _fact("-c ", facts.n_ctx)
+    return (*_fact("-c ", facts.n_ctx_asked), *_fact(" → ", facts.n_ctx))
 
 
 def _mode(unified: bool | None, short: bool) -> Line:

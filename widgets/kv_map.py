@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from slotview.engine.observe.meaning import slots_unknown
+from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
 from .line import Line, Span
@@ -25,7 +27,7 @@ class KvMap(LinePanel):
         """Make the blocks, with what one of them stands for."""
         pool = look.snapshot.pool
         if look.snapshot.slots is None:
-            return [(("unknown: the server does not tell its slots", "dim"),)]
+            return [((plain(slots_unknown(look.snapshot), width), "dim"),)]
         if pool.cells is None:
             return [(("pool size unknown", "strong"),), ((pool.why or "no endpoint tells it", "dim"),)]
         rows = max(1, (height or 8) - 1)

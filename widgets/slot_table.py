@@ -10,6 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
 
+from slotview.engine.observe.meaning import slots_unknown
+from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
 from .columns import Layout
@@ -20,6 +22,8 @@ from .slot_columns import SlotRow, slot_layout
 from .title import set_title
 
 __all__ = ["SlotTable"]
+
+_TEXT_LIMIT = 200
 
 
 class SlotTable(RowList[SlotRow]):
@@ -116,7 +120,4 @@ def _title(snapshot: Snapshot) -> str:
 
 
 def _why_empty(snapshot: Snapshot) -> str:
-    if snapshot.slots is not None:
-        return "no slots"
-    note = next((view.note for path, view in snapshot.facts.endpoints.items() if "slots" in path), "")
-    return note or "slots unknown: the server does not tell them"
+    return plain(slots_unknown(snapshot), _TEXT_LIMIT) if snapshot.slots is None else "no slots"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..snapshot import KvPool, SlotView, Totals, WaitingView
+from ..snapshot import KvPool, SlotView, Snapshot, Totals, WaitingView
 from .words import count, percent, plural
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "prefill_text",
     "remaining_text",
     "request_speed_meaning",
+    "slots_unknown",
     "waiting_meaning",
 ]
 
@@ -35,6 +36,15 @@ def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, w
     if busy >= n_slots:
         return "all slots busy" + (", nobody waits" if waiting == 0 else "")
     return f"{plural(n_slots - busy, 'slot')} free: a new request starts at once"
+
+
+def slots_unknown(snapshot: Snapshot) -> str:
+    """Why there are no slots to show: a server does not tell them, or nothing has been told so far."""
+    note = next((view.note for path, view in snapshot.facts.endpoints.items() if "slots" in path), "")
+    if note:
+        return note
+    state = snapshot.health.state
+    return "the server does not tell its slots" if snapshot.health.is_live else f"not known: {state.value}"
 
 
 def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None) -> str:

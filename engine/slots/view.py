@@ -190,6 +190,7 @@ def _facts(state: CoreState) -> ServerFacts:
         n_ctx_train=model.n_ctx_train,
         n_slots=plan.n_slots,
         n_ctx=plan.n_ctx,
+        n_ctx_asked=plan.flags.ctx_size if plan.flags.ctx_size not in (0, plan.n_ctx) else None,
         n_ctx_slot=plan.slot_n_ctx,
         unified=plan.unified,
         n_batch=plan.n_batch,

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, PollView
+from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, PollView, ServerFacts, Snapshot
 from slotview.widgets.header_bar import HeaderBar
 from slotview.widgets.look import NO_LOOK
 from tests.widgets.host import drawn, hosting, screen_text
@@ -28,6 +28,17 @@ def test_a_server_that_tells_little_fits_in_two_lines_with_all_unknown_named() -
         "http://127.0.0.1:8080 · SmolLM2-135M-Instruct     ● ok · < 1 s old · every 1 s",
         "-c not told · -np 2 · KV mode not told · 65 536/slot · pool 65 536 or 131 072?",
     ]
+
+
+def test_a_rounded_context_is_told_beside_the_one_asked_for() -> None:
+    facts = replace(FACTS, n_ctx=4608, n_ctx_asked=4096, n_slots=3)
+    assert "-c 4 096 → 4 608 · -np 3" in header(snapshot(facts=facts))
+
+
+def test_what_was_not_heard_yet_is_not_called_untold() -> None:
+    lines = header(Snapshot(facts=ServerFacts(source="embedded"), health=Health(HealthState.LOADING))).splitlines()
+    assert lines[0].startswith("embedded engine · model not known")
+    assert lines[1:] == ["slots and context not known"]
 
 
 def test_with_room_the_unknown_is_said_in_full() -> None:
@@ -92,7 +103,7 @@ def test_a_badge_says_that_the_display_is_frozen() -> None:
 def test_before_anything_is_known() -> None:
     text = drawn(HeaderBar(), NO_LOOK, INSIDE)
     assert "connecting" in text
-    assert "-c not told" in text
+    assert "slots and context not known" in text
     assert "0" not in text
 
 

@@ -82,6 +82,7 @@ async def test_a_log_that_is_opened_late_shows_the_end() -> None:
             await pilot.pause()
         log.display = True
         await pilot.pause()
+        await pilot.pause()  # it scrolls after it was laid out
         assert "event 49" in screen_text(pilot)
 
 

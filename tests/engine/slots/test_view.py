@@ -9,6 +9,11 @@ from slotview.engine.snapshot import SlotState
 from tests.engine.slots.desk import Desk, numbered
 
 
+def test_a_context_that_was_rounded_is_told_as_asked_too() -> None:
+    facts = [Desk(parallel=3, ctx_size=size).core.snapshot(0).facts for size in (4096, 4608)]
+    assert [(each.n_ctx_asked, each.n_ctx) for each in facts] == [(4096, 4608), (None, 4608)]
+
+
 def test_a_slot_before_during_and_after_its_task() -> None:
     desk = Desk(parallel=1, ctx_size=256, batch=20)
     views = []

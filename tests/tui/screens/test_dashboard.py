@@ -4,12 +4,23 @@ import pytest
 
 from slotview.engine.backend import FireRequest
 from slotview.engine.events import LogLine
-from slotview.engine.snapshot import Health, HealthState, PollView
+from slotview.engine.snapshot import Health, HealthState, KvPool, PollView, ServerFacts, Snapshot, WaitingView
 from slotview.tui.screens.dashboard import Dashboard
 from slotview.widgets.look import Look
 from slotview.widgets.slot_table import SlotTable
 from tests.tui.helpers import SIZES, assert_shows, look, make_app, run, text_of
 from tests.tui.scenes import GONE, IDLE, REMOTE, WORKING, many
+
+
+async def test_nothing_is_blamed_on_a_server_before_it_was_heard() -> None:
+    why = "not known: loading"
+    facts, health = ServerFacts(source="embedded"), Health(HealthState.LOADING, "loading the model")
+    scene = Snapshot(facts=facts, health=health, waiting=WaitingView(why=why), pool=KvPool(why=why))
+    app, _ = make_app(scene)
+    async with run(app, (80, 24)) as pilot:
+        await assert_shows(pilot, "not known: loading")
+        assert "not tell" not in text_of(app)
+        assert "not told" not in text_of(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
