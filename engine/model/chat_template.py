@@ -35,23 +35,17 @@ def render_chat(
     messages: Sequence[Mapping[str, object]],
     *,
     add_generation_prompt: bool = True,
-    bos: str = "",
-    eos: str = "",
+    variables: Mapping[str, object] | None = None,
 ) -> str:
-    """Render messages; an empty template means ChatML.
+    """Render messages; an empty template means ChatML. ``variables`` are what it sees besides, by name.
 
     Raises `ChatTemplateError`, also where the text grows out of proportion to the messages.
     """
     most = MOST_GROWTH + MOST_USES * len(str(messages))
     try:
-        parts = _compiled(template or CHATML).generate(
-            messages=messages,
-            add_generation_prompt=add_generation_prompt,
-            bos_token=bos,
-            eos_token=eos,
-            tools=None,
-            range=_Counter(),
-        )
+        seen = {"bos_token": "", "eos_token": "", "tools": None, **(variables or {})}
+        own = {"messages": messages, "add_generation_prompt": add_generation_prompt, "range": _Counter()}
+        parts = _compiled(template or CHATML).generate({**seen, **own})
         return "".join(_bounded(parts, most))
     except Exception as error:
         first = str(error).splitlines()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 
@@ -89,28 +88,19 @@ async def _run(state: ServerState, action: ActionTask) -> ActionDone:
 
 
 async def _save(state: ServerState, slot: int, filename: str, path: Path) -> Json:
-    done = await _run(state, ActionTask("save", slot, filename))
-    assert done.data is not None
-    try:
-        await asyncio.to_thread(path.write_bytes, done.data)
-    except OSError:
-        raise ApiError("Unable to save slot", "server_error") from None
+    done = await _run(state, ActionTask("save", slot, path))
     timings = {"save_ms": done.time_us / 1000}
     return {
         "id_slot": slot,
         "filename": filename,
         "n_saved": done.n_tokens,
-        "n_written": len(done.data),
+        "n_written": done.n_bytes,
         "timings": timings,
     }
 
 
 async def _restore(state: ServerState, slot: int, filename: str, path: Path) -> Json:
-    try:
-        data = await asyncio.to_thread(path.read_bytes)
-    except OSError:
-        data = b""  # the engine empties the slot and refuses, as for every file that cannot be used
-    done = await _run(state, ActionTask("restore", slot, filename, data))
+    done = await _run(state, ActionTask("restore", slot, path))
     timings = {"restore_ms": done.time_us / 1000}
     return {
         "id_slot": slot,

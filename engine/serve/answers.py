@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..model.interface import Tokenizer
+from ..slots.stop import incomplete_bytes
 from ..slots.task import Failed, Final, Partial, Progress, Timings, TokenProbs
 from .errors import ApiError
 from .params_json import Json, params_json
@@ -36,7 +37,7 @@ def probs_json(probs: Sequence[TokenProbs], *, post_sampling: bool) -> list[Json
     value, top = ("prob", "top_probs") if post_sampling else ("logprob", "top_logprobs")
 
     def entry(token: int, text: bytes, amount: float) -> Json:
-        shown = text.decode("utf-8", "replace")
+        shown = text[: len(text) - incomplete_bytes(text)].decode("utf-8", "replace")
         return {"id": token, "token": shown, "bytes": list(text), value: max(amount, SMALLEST)}
 
     return [
@@ -46,7 +47,6 @@ def probs_json(probs: Sequence[TokenProbs], *, post_sampling: bool) -> list[Json
 
 def final_json(result: Final, model: str, tokenizer: Tokenizer, *, stream: bool) -> Json:
     """The native object: the whole answer, or a stream's last chunk."""
-    extra = result.params.extra
     shown: Json = {
         "index": result.index,
         "content": result.tail if stream else result.text,
@@ -56,12 +56,7 @@ def final_json(result: Final, model: str, tokenizer: Tokenizer, *, stream: bool)
         "model": model,
         "tokens_predicted": result.n_decoded,
         "tokens_evaluated": result.n_prompt,
-        "generation_settings": params_json(
-            result.params,
-            full=True,
-            chat_format=str(extra.get("chat_format", "Content-only")),
-            generation_prompt=str(extra.get("generation_prompt", "")),
-        ),
+        "generation_settings": params_json(result.params, full=True),
         "prompt": tokenizer.decode([int(token) for token in result.prompt], special=True),
         "has_new_line": result.has_new_line,
         "truncated": result.truncated,

@@ -1,107 +1,172 @@
-"""Chat bodies: checking messages and rendering them with the model's template (spec §7.10)."""
+"""Chat bodies: checking them and rendering them with the model's template (spec §7.10)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
-from .body import type_name, write_json
+from .body import type_name
 from .errors import ThrownError, not_supported
+from .fields import to_int32
+from .messages import Message, join_parts, read_messages
+from .params import REASONING_FORMATS
 
 __all__ = ["ChatPrompt", "read_chat"]
 
-Message = dict[str, object]
+CHANNEL = "<|channel|>"  # only templates with it tell developers from the system
+CHAT_FORMAT = 2  # "peg-native", by its number
+JSON_FORMATS = ("json_object", "json_schema")
+TOOL_CHOICES = ("auto", "none", "required")
+MOST_PROBS = 20  # of a body that asks for probabilities and does not say how many
 
 
 @dataclass(frozen=True, slots=True)
 class ChatPrompt:
-    """The rendered text, the part after the last message, and the text of an assistant message to go on with."""
+    """The rendered text, and the text of a last message to go on with.
+
+    ``fields`` are those of a completion that the chat sets, whatever the body says.
+    """
 
     text: str
-    generation_prompt: str = ""
     prefill: str = ""
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Renderer:
+    """A template with all it sees besides the messages."""
+
+    tokenizer: Tokenizer
+    template: str
+    variables: Mapping[str, object]
+
+    def render(self, messages: Sequence[Message]) -> tuple[str, str, str]:
+        """The text of the messages, the same with what asks for an answer after them, and that alone."""
+        told = messages if CHANNEL in self.template else [_of_the_system(message) for message in messages]
+        plain, asking = self._text(told, add=False), self._text(told, add=True)
+        pairs = enumerate(zip(plain, asking, strict=False))
+        same = next((place for place, (one, other) in pairs if one != other), min(len(plain), len(asking)))
+        return plain, asking, asking[same:]
+
+    def _text(self, messages: Sequence[Message], *, add: bool) -> str:
+        bos, eos = self._spelled(self.tokenizer.bos), self._spelled(self.tokenizer.eos)
+        variables = {**self.variables, "bos_token": bos, "eos_token": eos}
+        try:
+            return render_chat(self.template, messages, add_generation_prompt=add, variables=variables)
+        except ChatTemplateError as error:
+            raise ThrownError(str(error)) from None
+
+    def _spelled(self, token: int | None) -> str:
+        return "" if token is None else self.tokenizer.piece(token, special=True).decode("utf-8", "replace")
 
 
 def read_chat(body: Mapping[str, object], tokenizer: Tokenizer, template: str) -> ChatPrompt:
-    """Check and render ``messages``. Raises `ApiError`."""
-    if body.get("tools"):
+    """Check and render a chat body, in the server's order. Raises `ApiError`."""
+    _check_response_format(body.get("response_format"))
+    messages = read_messages(body)
+    _check_tools(body)
+    add, goes_on = _ending(body, messages)
+    _check_reasoning_format(body)
+    renderer = _Renderer(tokenizer, template, _variables(body))
+    if goes_on:
+        return _continued(body, messages, renderer)
+    plain, asking, generation_prompt = renderer.render(messages)
+    return ChatPrompt(asking if add else plain, fields=_fields(body, generation_prompt))
+
+
+def _continued(body: Mapping[str, object], messages: Sequence[Message], renderer: _Renderer) -> ChatPrompt:
+    """A last message that is the beginning of the answer; its parts stand two lines apart."""
+    plain, _, generation_prompt = renderer.render(messages[:-1])
+    given = body["messages"]
+    last = given[-1] if isinstance(given, list) and given else {}
+    prefill = join_parts(last.get("content"), "\n\n")
+    if prefill or any(last.get(name) for name in ("tool_calls", "reasoning_content", "name", "tool_call_id")):
+        generation_prompt += prefill
+        plain += generation_prompt
+    return ChatPrompt(plain, prefill, _fields(body, generation_prompt))
+
+
+def _of_the_system(message: Message) -> Message:
+    return {**message, "role": "system"} if message["role"] == "developer" else message
+
+
+def _check_response_format(value: object) -> None:
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind not in ("", "text", *JSON_FORMATS):
+        raise ThrownError(f'response_format type must be one of "text" or "json_object", but got: {kind}')
+
+
+def _check_tools(body: Mapping[str, object]) -> None:
+    tools, choice = body.get("tools"), body.get("tool_choice")
+    if tools is not None and not isinstance(tools, list):
+        compact = json.dumps(tools, ensure_ascii=False, separators=(",", ":"))
+        why = (
+            f"Expected 'tools' to be an array, got {compact}; tools = {json.dumps(tools, ensure_ascii=False, indent=2)}"
+        )
+        raise ThrownError(f"Failed to parse tools: {why}", "server_error")
+    if tools:
         raise not_supported("tools")
-    messages = _messages(body)
-    wants_prompt = body.get("add_generation_prompt")
-    add = wants_prompt if isinstance(wants_prompt, bool) else True
-    if messages and messages[-1]["role"] == "assistant":
-        return _continued(messages, tokenizer, template)
-    plain = _render(messages, tokenizer, template, add=False)
-    if not add:
-        return ChatPrompt(plain)
-    text = _render(messages, tokenizer, template, add=True)
-    return ChatPrompt(text, text[len(plain) :] if text.startswith(plain) else "")
+    if isinstance(choice, str) and choice not in TOOL_CHOICES:
+        raise ThrownError(f"Invalid tool_choice: {choice}")
 
 
-def _continued(messages: list[Message], tokenizer: Tokenizer, template: str) -> ChatPrompt:
-    """A last assistant message is the beginning of the answer."""
-    if len(messages) > 1 and messages[-2]["role"] == "assistant":
-        raise ThrownError("Cannot have 2 or more assistant messages at the end of the list.")
-    prefill = str(messages[-1]["content"] or "")
-    if not prefill:
-        return ChatPrompt(_render(messages[:-1], tokenizer, template, add=False))
-    text = _render(messages[:-1], tokenizer, template, add=True)
-    return ChatPrompt(text + prefill, "", prefill)
+def _ending(body: Mapping[str, object], messages: Sequence[Message]) -> tuple[bool, bool]:
+    """Whether a generation prompt is added, and whether the last message is the beginning of the answer."""
+    wanted = body.get("add_generation_prompt")
+    add = wanted if isinstance(wanted, bool) else True
+    told = body.get("continue_final_message")
+    goes_on = told is True or told in ("content", "reasoning_content")
+    by_assistant = bool(messages) and messages[-1]["role"] == "assistant"
+    if by_assistant and not goes_on:
+        if len(messages) > 1 and messages[-2]["role"] == "assistant":
+            raise ThrownError("Cannot have 2 or more assistant messages at the end of the list.")
+        add, goes_on = False, True
+    if goes_on and add:
+        raise ThrownError("Cannot set both add_generation_prompt and continue_final_message to true.")
+    if goes_on and by_assistant and messages[-1].get("tool_calls"):
+        raise ThrownError("Cannot continue an assistant message that contains tool calls.")
+    return add, goes_on
 
 
-def _render(messages: list[Message], tokenizer: Tokenizer, template: str, *, add: bool) -> str:
-    spelled = {
-        name: tokenizer.piece(token, special=True).decode("utf-8", "replace") if token is not None else ""
-        for name, token in (("bos", tokenizer.bos), ("eos", tokenizer.eos))
+def _check_reasoning_format(body: Mapping[str, object]) -> None:
+    if "reasoning_format" not in body:
+        return
+    name = body["reasoning_format"]
+    if not isinstance(name, str):
+        raise ThrownError(f"[json.exception.type_error.302] type must be string, but is {type_name(name)}")
+    if name not in REASONING_FORMATS:
+        raise ThrownError(f"Unknown reasoning format: {name}", "server_error")
+
+
+def _variables(body: Mapping[str, object]) -> dict[str, object]:
+    """What the template sees by name: the body may add to it."""
+    given = body.get("chat_template_kwargs")
+    variables = dict(given) if isinstance(given, dict) else {}
+    if isinstance(thinks := variables.get("enable_thinking"), str):
+        kind = type_name(thinks)
+        raise ThrownError(f'invalid type for "enable_thinking" (expected boolean, got {kind})')
+    effort = body.get("reasoning_effort")
+    if effort == "none":
+        variables.pop("reasoning_effort", None)
+    elif isinstance(effort, str) and effort:
+        variables["reasoning_effort"] = effort
+    return {"enable_thinking": effort != "none", **variables}
+
+
+def _fields(body: Mapping[str, object], generation_prompt: str) -> dict[str, object]:
+    fields: dict[str, object] = {
+        "chat_format": CHAT_FORMAT,
+        "generation_prompt": generation_prompt,
+        "grammar_lazy": False,
     }
-    try:
-        return render_chat(template, messages, add_generation_prompt=add, bos=spelled["bos"], eos=spelled["eos"])
-    except ChatTemplateError as error:
-        raise ThrownError(str(error)) from None
-
-
-def _messages(body: Mapping[str, object]) -> list[Message]:
-    messages = body.get("messages")
-    if "messages" not in body:
-        raise ThrownError("'messages' is required")
-    if not isinstance(messages, list):
-        raise ThrownError("Expected 'messages' to be an array")
-    return [_message(message) for message in messages]
-
-
-def _message(value: object) -> Message:
-    if not isinstance(value, dict):
-        raise ThrownError("All non-assistant messages must contain 'content'")
-    if "role" not in value:
-        raise ThrownError(f"Failed to parse messages: Missing 'role' in message: {write_json(value)}", "server_error")
-    role = value["role"]
-    if not isinstance(role, str):
-        why = f"[json.exception.type_error.302] type must be string, but is {type_name(role)}"
-        raise ThrownError(f"Failed to parse messages: {why}", "server_error")
-    if role == "assistant" and value.get("content") is None and not value.get("tool_calls"):
-        raise ThrownError("Assistant message must contain either 'content' or 'tool_calls'!")
-    if role != "assistant" and "content" not in value:
-        raise ThrownError("All non-assistant messages must contain 'content'")
-    return {**value, "content": _content(value.get("content"))}
-
-
-def _content(value: object) -> str:
-    """A string, or text parts joined with newlines."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, list):
-        raise ThrownError("Expected 'content' to be a string or an array")
-    return "\n".join(_part(part) for part in value)
-
-
-def _part(value: object) -> str:
-    if not isinstance(value, dict) or value.get("type") != "text":
-        kind = value.get("type") if isinstance(value, dict) else None
-        if kind in ("image_url", "input_audio", "video_url"):
-            raise not_supported("images, audio or video")
-        raise ThrownError("unsupported content[].type")
-    return str(value.get("text", ""))
+    wanted, top = body.get("response_format"), body.get("top_logprobs")
+    if isinstance(wanted, dict) and wanted.get("type") in JSON_FORMATS:
+        fields["json_schema"] = {}
+    if body.get("logprobs") is True:
+        fields["n_probs"] = to_int32(top) if isinstance(top, int | float) else MOST_PROBS
+    elif top is not None:
+        raise ThrownError("top_logprobs requires logprobs to be set to true")
+    return fields

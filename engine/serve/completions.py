@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from starlette.requests import Request
@@ -16,7 +15,6 @@ from .answers import failure, final_json, only_fields
 from .body import read_form, read_json, type_name
 from .chat import ChatPrompt, read_chat
 from .errors import ApiError
-from .fields import Fields
 from .openai import ChatShape, TextShape
 from .params import RequestOptions, read_params
 from .params_json import Json
@@ -98,9 +96,8 @@ async def completions(request: Request) -> Response:
     """POST /v1/completions."""
     state = _state(request)
     body = await read_object(request)
-    Fields(body).boolean("echo", default=False)
     prompts, options = await asyncio.to_thread(_prepare, body, state)
-    shape = TextShape(state.model_name, state.fingerprint, options.include_usage)
+    shape = TextShape(state.model_name, state.fingerprint, options)
     return await _answer_openai(request, state, prompts, options, shape)
 
 
@@ -109,7 +106,7 @@ async def chat_completions(request: Request) -> Response:
     state = _state(request)
     body = await read_members(request)
     prompt, (prompts, options) = await asyncio.to_thread(_prepare_chat, body, state)
-    shape = ChatShape(state.model_name, state.fingerprint, options.include_usage, prompt.prefill)
+    shape = ChatShape(state.model_name, state.fingerprint, options, prompt.prefill)
     return await _answer_openai(request, state, prompts, options, shape)
 
 
@@ -117,23 +114,17 @@ async def input_tokens(request: Request) -> Response:
     """POST /v1/chat/completions/input_tokens."""
     state = _state(request)
     body = await read_members(request)
-    _, (prompts, _) = await asyncio.to_thread(_prepare_chat, body, state)
-    return json_reply({"input_tokens": len(prompts[0]), "object": "response.input_tokens"})
+    tokenizer = state.model.tokenizer
+    prompt = await asyncio.to_thread(read_chat, body, tokenizer, state.chat_template)
+    tokens = await asyncio.to_thread(tokenizer.encode, prompt.text)
+    return json_reply({"input_tokens": len(tokens), "object": "response.input_tokens"})
 
 
 def _prepare_chat(body: Json, state: ServerState) -> tuple[ChatPrompt, Prepared]:
     tokenizer = state.model.tokenizer
     prompt = read_chat(body, tokenizer, state.chat_template)
-    body = dict(body)
-    logprobs, top = body.pop("logprobs", None), body.pop("top_logprobs", None)
-    if logprobs is True:
-        body["n_probs"] = 20 if top is None else top
-    elif top is not None:
-        raise ApiError("top_logprobs requires logprobs to be set to true")
-    options = read_params(body, state.flags, state.engine.core.plan.n_slots, tokenizer)
-    extra = {"chat_format": "peg-native", "generation_prompt": prompt.generation_prompt}
-    params = replace(options.params, extra=extra)
-    return prompt, ([tokenizer.encode(prompt.text)], replace(options, params=params))
+    options = read_params({**body, **prompt.fields}, state.flags, state.engine.core.plan.n_slots, tokenizer)
+    return prompt, ([tokenizer.encode(prompt.text)], options)
 
 
 async def _answer_openai(
@@ -143,14 +134,14 @@ async def _answer_openai(
     options: RequestOptions,
     shape: TextShape | ChatShape,
 ) -> Response:
-    native_shown = native_format(replace(options, response_fields=()), state.model_name, state.model.tokenizer)
+    native_shown = native_format(options, state.model_name, state.model.tokenizer)
 
     def whole(results: Sequence[Final]) -> object:
         answer = shape.whole(results)
         if options.verbose:
             timings = answer.pop("timings")
             first = final_json(results[0], state.model_name, state.model.tokenizer, stream=False)
-            answer |= {"__verbose": first, "timings": timings}
+            answer |= {"__verbose": only_fields(first, options.response_fields), "timings": timings}
         return answer
 
     shown = openai_format(options, shape, native_shown)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from .body import as_f32, type_name
 from .errors import ApiError
 
-__all__ = ["Body", "Fields", "wrong_type"]
+__all__ = ["INT64_MAX", "INT64_MIN", "Body", "Fields", "to_int32", "wrong_type"]
 
 Body = Mapping[str, object]
 INT_MAX = 2**31 - 1
@@ -22,11 +22,8 @@ class Fields:
         self._body = body
 
     def find(self, *names: str) -> tuple[str, object]:
-        """The first present of several names with its value; ``("", None)`` where none is."""
-        for name in names:
-            if name in self._body:
-                return name, self._body[name]
-        return "", None
+        """The first of several names that has a value, with it; ``("", None)`` where none has."""
+        return next(((name, self._body[name]) for name in names if self._body.get(name) is not None), ("", None))
 
     def integer(self, *names: str, default: int, low: int | None = None, high: int = INT_MAX) -> int:
         """A whole number, reduced to 32 bits; outside a given range it is refused."""
@@ -88,6 +85,15 @@ class Fields:
         """A whole number; a wrong type falls back to the default."""
         value = self._body.get(name)
         return to_int32(value) if isinstance(value, int | float) else default
+
+    def string(self, name: str, *, default: str) -> str:
+        """A text."""
+        value = self._body.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise wrong_type(name, "string", value)
+        return value
 
     def strings(self, name: str) -> tuple[str, ...]:
         """A list of strings; a wrong type falls back to none."""

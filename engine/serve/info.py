@@ -58,7 +58,7 @@ async def props(request: Request) -> Response:
     state = _state(request)
     flags, model, tokenizer = state.flags, state.model, state.model.tokenizer
     plan = state.engine.core.plan
-    params = params_json(TaskParams(sampling=flags.sampling), reasoning_format="none")
+    params = params_json(TaskParams(sampling=flags.sampling, extra={"reasoning_format": "none"}))
 
     def spelled(token: int | None) -> str:
         return "" if token is None else tokenizer.piece(token, special=True).decode("utf-8", "replace")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from ..slots.task import Final, Partial, Progress, StopType
 from .answers import probs_json, prompt_progress, timings_json
+from .params import RequestOptions
 from .params_json import Json
 
 __all__ = ["ChatShape", "Shape", "TextShape"]
@@ -41,7 +42,7 @@ class Shape:
 
     model: str
     fingerprint: str
-    include_usage: bool = False
+    options: RequestOptions
     prefill: str = ""
     id: str = field(default_factory=completion_id)
     started: set[int] = field(default_factory=set)
@@ -49,7 +50,8 @@ class Shape:
     def _logprobs(self, partial: Partial) -> Json | None:
         if partial.probs is None:
             return None
-        return {"content": probs_json([partial.probs], post_sampling=False)}
+        post_sampling = self.options.params.sampling.post_sampling_probs
+        return {"content": probs_json([partial.probs], post_sampling=post_sampling)}
 
     def _all_logprobs(self, result: Final) -> Json | None:
         sampling = result.params.sampling
@@ -180,7 +182,7 @@ class ChatShape(Shape):
         """The reason, then usage where asked for; timings on the last object."""
         group = [self._chunk(result.index, {"content": result.tail})] if result.tail else []
         group.append(self._chunk(result.index, {}, _reason(result.stop_type)))
-        if self.include_usage:
+        if self.options.include_usage:
             group.append(self._chunk(result.index, None) | {"usage": _usage(result)})
         group[-1]["timings"] = timings_json(result.timings)
         return group

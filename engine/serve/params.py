@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from ..model.sampling_params import DEFAULT_SAMPLERS, SamplingParams
 from ..slots.task import TaskParams
 from .body import as_f32
 from .errors import ApiError, not_supported
-from .fields import Fields, wrong_type
+from .fields import INT64_MAX, INT64_MIN, Fields, to_int32, wrong_type
 
 __all__ = ["RequestOptions", "read_params"]
 
@@ -22,7 +23,9 @@ SAMPLER_LETTERS = dict(zip("edskypmxtia", (
 SAMPLER_NAMES = {name.replace("_", ""): name for name in SAMPLER_LETTERS.values()} | {
     "temp": "temperature", "typ": "typ_p", "typicalp": "typ_p", "typical": "typ_p", "nucleus": "top_p",
 }  # fmt: skip
-REFUSED = {"grammar": "grammars", "json_schema": "JSON schemas", "tools": "tools", "lora": "LoRA adapters"}
+CHAT_FORMATS = ("Content-only", "peg-simple", "peg-native", "peg-gemma4", "peg-minimax-m3")
+REASONING_FORMATS = ("none", "auto", "deepseek", "deepseek-legacy")
+INTEGER_KEY = re.compile(r"[ \t-\r]*[+-]?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +37,10 @@ class RequestOptions:
     response_fields: tuple[str, ...] = ()
     sse_ping_interval: int = 30
     verbose: bool = False
-    chat_format: str = "Content-only"
-    generation_prompt: str = ""
 
 
 def read_params(body: Mapping[str, object], flags: EngineFlags, n_slots: int, tokenizer: Tokenizer) -> RequestOptions:
     """Check a completion's fields, in the server's order: of several wrong ones the same is told. Raises `ApiError`."""
-    for name, what in REFUSED.items():
-        if body.get(name):
-            raise not_supported(what)
-    _refuse_response_format(body.get("response_format"))
     fields = Fields(body)
     verbose = fields.boolean("verbose", default=flags.verbosity > 9)
     timings = fields.boolean("timings_per_token", default=False)
@@ -53,23 +50,58 @@ def read_params(body: Mapping[str, object], flags: EngineFlags, n_slots: int, to
     tokens = fields.boolean("return_tokens", default=False)
     progress = fields.boolean("return_progress", default=False)
     ping = fields.integer("sse_ping_interval", default=flags.http.sse_ping_interval, low=-1)
+    lengths = _lengths(fields, flags, n_slots)
+    sampling = _sampling(fields, flags.sampling)
+    shown_only = _shown_only(fields)
     params = replace(
-        _lengths(fields, flags, n_slots),
-        sampling=_sampling(fields, flags, tokenizer),
+        lengths,
+        sampling=_biased(sampling, fields, tokenizer),
         stop=_stop(fields, flags),
         timings_per_token=timings,
         stream=stream,
         cache_prompt=cache_prompt,
         return_tokens=tokens,
         return_progress=progress,
+        extra=shown_only,
     )
     params = replace(params, sampling=replace(params.sampling, samplers=_samplers(fields, flags)))
+    _refuse(fields)
     return RequestOptions(params, usage, fields.strings("response_fields"), ping, verbose)
 
 
-def _refuse_response_format(value: object) -> None:
-    if isinstance(value, dict) and value.get("type") not in (None, "text"):
+def _refuse(fields: Fields) -> None:
+    """Fields that are right and ask for what is not here; those that are wrong have been told before."""
+    if fields.raw("lora"):
+        raise not_supported("LoRA adapters")
+    if fields.raw("json_schema") is not None:
         raise not_supported("JSON schemas")
+    if isinstance(grammar := fields.raw("grammar"), str) and grammar:
+        raise not_supported("grammars")
+
+
+def _shown_only(fields: Fields) -> dict[str, object]:
+    """Fields about reasoning and grammars: checked and shown, and nothing here follows them."""
+    lora = fields.raw("lora")
+    if lora is not None and not isinstance(lora, list):
+        raise ApiError("Field 'lora': Error: 'lora' must be an array of objects with 'id' and 'scale' fields")
+    lazy = fields.boolean("grammar_lazy", default=False)
+    chat_format = fields.integer("chat_format", default=0)
+    reasoning_format = fields.string("reasoning_format", default="deepseek")
+    if reasoning_format not in REASONING_FORMATS:
+        raise ApiError(f"Field 'reasoning_format': Unknown reasoning format: {reasoning_format}")
+    generation_prompt = fields.string("generation_prompt", default="")
+    for name in ("parse_tool_calls", "echo", "reasoning_control"):
+        fields.boolean(name, default=False)
+    fields.integer("reasoning_budget_tokens", default=-1, low=-1)
+    if not 0 <= chat_format < len(CHAT_FORMATS):
+        raise ApiError("Unknown chat format", "server_error")
+    return {
+        "backend_sampling": fields.boolean("backend_sampling", default=False),
+        "chat_format": CHAT_FORMATS[chat_format],
+        "generation_prompt": generation_prompt,
+        "grammar_lazy": lazy,
+        "reasoning_format": reasoning_format,
+    }
 
 
 def _lengths(fields: Fields, flags: EngineFlags, n_slots: int) -> TaskParams:
@@ -89,9 +121,8 @@ def _lengths(fields: Fields, flags: EngineFlags, n_slots: int) -> TaskParams:
     )
 
 
-def _sampling(fields: Fields, flags: EngineFlags, tokenizer: Tokenizer) -> SamplingParams:
-    base = flags.sampling
-    numbers = SamplingParams(
+def _sampling(fields: Fields, base: SamplingParams) -> SamplingParams:
+    return SamplingParams(
         top_k=fields.clamped_integer("top_k", default=base.top_k, low=0),
         top_p=fields.real("top_p", default=base.top_p, low=0.0, high=1.0),
         min_p=fields.real("min_p", default=base.min_p, low=0.0, high=1.0),
@@ -118,11 +149,16 @@ def _sampling(fields: Fields, flags: EngineFlags, tokenizer: Tokenizer) -> Sampl
         seed=fields.seed(default=base.seed),
         n_probs=fields.integer("n_probs", "logprobs", default=0),
         min_keep=fields.integer("min_keep", default=base.min_keep, low=0),
-        post_sampling_probs=fields.boolean("post_sampling_probs", default=False),
+        post_sampling_probs=_sampling_place(fields),
         dry_sequence_breakers=_breakers(fields, base),
-        ignore_eos=fields.boolean("ignore_eos", default=base.ignore_eos),
+        ignore_eos=base.ignore_eos,
     )
-    return replace(numbers, logit_bias=_all_bias(fields, tokenizer, ignore_eos=numbers.ignore_eos))
+
+
+def _sampling_place(fields: Fields) -> bool:
+    """Whether probabilities are those after the chain; where the chain runs makes no difference here."""
+    fields.boolean("backend_sampling", default=False)
+    return fields.boolean("post_sampling_probs", default=False)
 
 
 def _dry_base(fields: Fields, base: SamplingParams) -> float:
@@ -130,10 +166,12 @@ def _dry_base(fields: Fields, base: SamplingParams) -> float:
     return as_f32(base.dry_base) if value < 1 else value
 
 
-def _all_bias(fields: Fields, tokenizer: Tokenizer, *, ignore_eos: bool) -> tuple[tuple[int, float], ...]:
-    """The request's own, then what ``ignore_eos`` adds."""
+def _biased(sampling: SamplingParams, fields: Fields, tokenizer: Tokenizer) -> SamplingParams:
+    """With the request's own bias, then what ``ignore_eos`` adds."""
+    own = _logit_bias(fields.raw("logit_bias"), tokenizer)
+    ignore_eos = fields.boolean("ignore_eos", default=sampling.ignore_eos)
     ends = sorted(tokenizer.eog) if ignore_eos else []
-    return (*_logit_bias(fields.raw("logit_bias"), tokenizer), *((token, -math.inf) for token in ends))
+    return replace(sampling, logit_bias=(*own, *((token, -math.inf) for token in ends)), ignore_eos=ignore_eos)
 
 
 def _breakers(fields: Fields, base: SamplingParams) -> tuple[str, ...]:
@@ -198,7 +236,10 @@ def _logit_bias(value: object, tokenizer: Tokenizer) -> tuple[tuple[int, float],
 
 
 def _token_or_text(key: str) -> object:
-    return int(key) if key.lstrip("-").isdigit() else key
+    """The key of an object: a token's number in C's spelling, where nothing is 0, or a text."""
+    if not INTEGER_KEY.fullmatch(key):
+        return key or 0
+    return max(INT64_MIN, min(INT64_MAX, int(key)))
 
 
 def _bias(value: object) -> float | None:
@@ -210,6 +251,6 @@ def _bias(value: object) -> float | None:
 def _tokens(target: object, tokenizer: Tokenizer) -> list[int]:
     if isinstance(target, str):
         return [int(token) for token in tokenizer.encode(target, add_special=False, parse_special=False)]
-    if isinstance(target, int) and not isinstance(target, bool) and 0 <= target < tokenizer.n_vocab:
-        return [target]
+    if isinstance(target, int) and not isinstance(target, bool) and 0 <= to_int32(target) < tokenizer.n_vocab:
+        return [to_int32(target)]
     return []

@@ -13,16 +13,10 @@ __all__ = ["Json", "params_json"]
 Json = dict[str, object]
 
 
-def params_json(
-    params: TaskParams,
-    *,
-    full: bool = False,
-    chat_format: str = "Content-only",
-    reasoning_format: str = "deepseek",
-    generation_prompt: str = "",
-) -> Json:
+def params_json(params: TaskParams, *, full: bool = False) -> Json:
     """The 42 keys in the server's order; ``full`` adds those of debug mode and of ``generation_settings``."""
-    sampling = params.sampling
+    sampling, extra = params.sampling, params.extra
+    reasoning = extra.get("reasoning_format", "deepseek")
     shown: Json = {"seed": sampling.seed, **_chain(sampling)}
     if full:
         shown["dry_sequence_breakers"] = list(sampling.dry_sequence_breakers)
@@ -47,17 +41,18 @@ def params_json(
         shown["logit_bias"] = [{"bias": _bias(bias), "token": token} for token, bias in sampling.logit_bias]
     shown |= {"n_probs": sampling.n_probs, "min_keep": sampling.min_keep}
     if full:
-        shown |= {"grammar": "", "grammar_lazy": False, "grammar_triggers": [], "preserved_tokens": []}
+        lazy = extra.get("grammar_lazy", False)
+        shown |= {"grammar": "", "grammar_lazy": lazy, "grammar_triggers": [], "preserved_tokens": []}
     return shown | {
-        "chat_format": chat_format,
-        "reasoning_format": reasoning_format,
-        "reasoning_in_content": False,
-        "generation_prompt": generation_prompt,
+        "chat_format": extra.get("chat_format", "Content-only"),
+        "reasoning_format": reasoning,
+        "reasoning_in_content": params.stream and reasoning == "deepseek-legacy",
+        "generation_prompt": extra.get("generation_prompt", ""),
         "samplers": list(sampling.samplers),
         "speculative.types": "none",
         "timings_per_token": params.timings_per_token,
         "post_sampling_probs": sampling.post_sampling_probs,
-        "backend_sampling": False,
+        "backend_sampling": extra.get("backend_sampling", False),
         "lora": [],
     }
 

@@ -59,7 +59,7 @@ class RunningRequest:
             yield await self.next()
 
     def close(self) -> None:
-        """Give up what is still running."""
+        """Give up what is still running; the first task is freed first, as the last cancel overtakes the others."""
         if self._open:
-            self._host.cancel(list(self._open))
+            self._host.cancel(sorted(self._open, reverse=True))
             self._open = set()

@@ -44,18 +44,12 @@ def _slot(slot: Slot, core: Core) -> Json:
         return shown
     debug = core.options.slots_debug
     busy = slot.is_processing
-    extra = params.extra
     shown |= {
         "id_task": slot.id_task,
         "n_prompt_tokens": slot.n_tokens,
         "n_prompt_tokens_processed": slot.n_prompt_processed if busy else 0,
         "n_prompt_tokens_cache": slot.n_prompt_cached if busy else 0,
-        "params": params_json(
-            params,
-            full=debug,
-            chat_format=str(extra.get("chat_format", "Content-only")),
-            generation_prompt=str(extra.get("generation_prompt", "")),
-        ),
+        "params": params_json(params, full=debug),
         "next_token": [
             {
                 "has_next_token": slot.has_next_token,

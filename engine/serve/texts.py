@@ -12,6 +12,7 @@ from .body import type_name
 from .chat import read_chat
 from .completions import read_members
 from .errors import ThrownError
+from .fields import to_int32
 from .replies import json_reply
 from .state import ServerState
 
@@ -52,8 +53,8 @@ def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> li
             add = flags["add_special"] and place == 0
             parse = flags["parse_special"]
             tokens += [int(token) for token in tokenizer.encode(piece, add_special=add, parse_special=parse)]
-        elif isinstance(piece, int | float) and not isinstance(piece, bool):
-            tokens.append(int(piece))
+        elif isinstance(piece, int | float):
+            tokens.append(to_int32(piece))
         else:
             raise ThrownError(f"[json.exception.type_error.302] type must be number, but is {type_name(piece)}")
     return tokens
@@ -61,6 +62,7 @@ def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> li
 
 def _piece(token: int, tokenizer: Tokenizer) -> object:
     """The text of a token, or its bytes where they are no text of their own."""
+    _check_range(token, tokenizer)
     piece = tokenizer.piece(token, special=True)
     try:
         return piece.decode("utf-8")
@@ -78,14 +80,18 @@ async def detokenize(request: Request) -> Response:
     for token in tokens:
         if not isinstance(token, int | float):
             raise ThrownError(f"[json.exception.type_error.302] type must be number, but is {type_name(token)}")
-        if not 0 <= int(token) < tokenizer.n_vocab:
-            raise ThrownError(_out_of_range(int(token), tokenizer.n_vocab), "server_error")
-    return json_reply({"content": tokenizer.decode([int(token) for token in tokens], special=True)})
+    ids = [to_int32(token) for token in tokens]
+    for token in ids:
+        _check_range(token, tokenizer)
+    return json_reply({"content": tokenizer.decode(ids, special=True)})
 
 
-def _out_of_range(token: int, size: int) -> str:
-    """The C++ library's words, which the server sends as they are."""
-    return f"vector::_M_range_check: __n (which is {token % 2**64}) >= this->size() (which is {size})"
+def _check_range(token: int, tokenizer: Tokenizer) -> None:
+    """Raise `ThrownError` in the C++ library's words, which the server sends as they are."""
+    size = tokenizer.n_vocab
+    if not 0 <= token < size:
+        why = f"vector::_M_range_check: __n (which is {token % 2**64}) >= this->size() (which is {size})"
+        raise ThrownError(why, "server_error")
 
 
 async def apply_template(request: Request) -> Response:

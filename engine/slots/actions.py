@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .chooser import pinned_slot
-from .ending import Endings
+from .ending import SERVER_ERROR, Endings
 from .job import ActionJob
 from .save_file import SavedSlot, pack, unpack
 from .slot import Slot
@@ -47,6 +47,12 @@ class Actions:
         positions, state = cache.read(slot.id)
         place = slot.sequence.stream.index, len(cache.streams)
         data = pack(slot.held, positions, state, place, slot.id)
+        if job.action.path is not None:
+            try:
+                job.action.path.write_bytes(data)
+            except OSError:
+                self._endings.fail_job(job, "Unable to save slot", SERVER_ERROR)
+                return
         self._done(job, slot.n_tokens, len(data), data)
 
     def _erase(self, job: ActionJob, slot: Slot) -> None:
@@ -58,9 +64,11 @@ class Actions:
         """A restore that fails leaves the slot empty."""
         error, n_read = NO_ROOM, 0
         try:
-            saved = unpack(job.action.data or b"", len(self._state.cache.streams))
+            path = job.action.path
+            content = job.action.data if path is None else path.read_bytes()
+            saved = unpack(content or b"", len(self._state.cache.streams))
             error, n_read = self._load(slot, saved)
-        except ValueError:
+        except (OSError, ValueError):
             pass
         if error:
             self._state.clear(slot)

@@ -91,13 +91,13 @@ def _ends_with_part(text: bytearray, sent: int, word: str) -> bool:
     return any(text.endswith(spelled[:n]) for n in range(longest, 0, -1))
 
 
-def incomplete_bytes(text: bytes | bytearray) -> bool:
-    """Whether the last one to three bytes start a UTF-8 character that is not finished."""
+def incomplete_bytes(text: bytes | bytearray) -> int:
+    """How many of the last one to three bytes start a UTF-8 character that is not finished."""
     last = text[-3:]
     if not last or last.isascii():
-        return False
+        return 0
     n = len(last)
-    return any(n - i < _length(last[i]) for i in range(n))
+    return next((n - i for i in reversed(range(n)) if n - i < _length(last[i])), 0)
 
 
 def _length(byte: int) -> int:

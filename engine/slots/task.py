@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import ClassVar
 
 from ..model.interface import TokenIds
@@ -63,11 +64,14 @@ class TaskParams:
 
 @dataclass(frozen=True, slots=True)
 class ActionTask:
-    """Save, restore or erase a slot. ``data`` is the file's content for a restore; the caller does the file I/O."""
+    """Save, restore or erase a slot. A file is written or read when its turn comes, not when it was asked for.
+
+    Without a ``path`` the content goes the way of ``data``: in for a restore, out for a save.
+    """
 
     action: str
     id_slot: int
-    filename: str = ""
+    path: Path | None = None
     data: bytes | None = None
 
 

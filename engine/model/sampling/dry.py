@@ -50,9 +50,8 @@ def apply_dry(logits: Floats, history: Sequence[int], params: SamplingParams, br
     if limit < params.dry_allowed_length:
         return
     longest: dict[int, int] = {}
-    for length, following in _repetitions(backwards, limit):
-        if length >= params.dry_allowed_length:
-            longest[following] = max(longest.get(following, 0), length)
+    for length, following in _repetitions(backwards, limit, params.dry_allowed_length):
+        longest[following] = max(longest.get(following, 0), length)
     most = int(LOG_FLOAT_MAX / math.log(params.dry_base)) if params.dry_base > 1.000001 else 0
     for token, length in longest.items():
         if () not in breakers.get(token, ()):
@@ -71,8 +70,11 @@ def _since_breaker(backwards: Sequence[int], breakers: Breakers) -> int:
     return len(backwards)
 
 
-def _repetitions(backwards: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """(length of the suffix that also ends before a position, the token at that position), by the Z algorithm."""
+def _repetitions(backwards: Sequence[int], limit: int, least: int) -> list[tuple[int, int]]:
+    """(length of the suffix that also ends before a position, the token at that position), by the Z algorithm.
+
+    With a ``least`` length of 0 every token that was there counts.
+    """
     n = len(backwards)
     lengths = [0] * n
     left = right = 0
@@ -83,7 +85,7 @@ def _repetitions(backwards: Sequence[int], limit: int) -> list[tuple[int, int]]:
         lengths[i] = length
         if i + length > right:
             left, right = i, i + length
-    return [(min(lengths[i], limit), backwards[i - 1]) for i in range(1, n) if lengths[i]]
+    return [(min(lengths[i], limit), backwards[i - 1]) for i in range(1, n) if min(lengths[i], limit) >= least]
 
 
 @lru_cache(maxsize=16)

@@ -20,7 +20,10 @@ def test_without_a_template_a_chat_is_chatml() -> None:
 
 def test_beginning_and_end_tokens_are_at_hand() -> None:
     template = "{{ bos_token }}{% for m in messages %}[{{ m.content | trim }}]{{ eos_token }}{% endfor %}"
-    assert render_chat(template, ASK, bos="<s>", eos="</s>") == "<s>[Be brief.]</s>[Hi ✓]</s>"
+    assert (
+        render_chat(template, ASK, variables={"bos_token": "<s>", "eos_token": "</s>"})
+        == "<s>[Be brief.]</s>[Hi ✓]</s>"
+    )
 
 
 def test_blocks_leave_no_blank_lines() -> None:

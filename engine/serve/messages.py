@@ -1,0 +1,119 @@
+"""Reading the messages of a chat body (spec §7.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .body import type_name, write_json
+from .errors import ThrownError
+
+__all__ = ["Message", "join_parts", "read_messages"]
+
+Message = dict[str, object]
+MEDIA = {"image_url": "image", "input_audio": "audio", "input_video": "video", "video_url": "video"}
+
+
+def read_messages(body: Mapping[str, object]) -> list[Message]:
+    """Check all messages as the server does, in two rounds. Raises `ThrownError`."""
+    if "messages" not in body:
+        raise ThrownError("'messages' is required")
+    messages = body["messages"]
+    if not isinstance(messages, list):
+        raise ThrownError("Expected 'messages' to be an array")
+    for message in messages:
+        _check(message)
+    try:
+        return [_message(message) for message in messages]
+    except ValueError as error:
+        raise ThrownError(f"Failed to parse messages: {error}", "server_error") from None
+
+
+def join_parts(content: object, between: str) -> str:
+    """The text of a content: a string, or the texts of its parts."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    text = ""
+    for part in content:
+        text += between * bool(text) + part["text"]
+    return text
+
+
+def _check(message: object) -> None:
+    """The first round: what a message must hold."""
+    members = message if isinstance(message, dict) else {}
+    if members.get("role") == "assistant":
+        if not {"content", "tool_calls"} & members.keys():
+            raise ThrownError("Assistant message must contain either 'content' or 'tool_calls'!")
+    elif "content" not in members:
+        raise ThrownError("All non-assistant messages must contain 'content'")
+    content = members.get("content")
+    if content is None or isinstance(content, str):
+        return
+    if not isinstance(content, list):
+        raise ThrownError("Expected 'content' to be a string or an array")
+    for part in content:
+        _check_part(part)
+
+
+def _check_part(part: object) -> None:
+    kind = part.get("type") if isinstance(part, dict) else None
+    if isinstance(kind, str) and kind in MEDIA:
+        hint = "hint: if this is unexpected, you may need to provide the mmproj"
+        raise ThrownError(f"{MEDIA[kind]} input is not supported - {hint}", "server_error")
+    if kind != "text":
+        raise ThrownError("unsupported content[].type")
+
+
+def _message(given: Message) -> Message:
+    """The second round: types, and what templates get to see. Raises `ValueError`."""
+    if "role" not in given:
+        raise ValueError(f"Missing 'role' in message: {write_json(given)}")
+    message: Message = {"role": _text(given, "role")}
+    content = given.get("content")
+    for part in content if isinstance(content, list) else ():
+        _text(part, "text")
+    message["content"] = join_parts(content, "\n")
+    calls = [_call(call) for call in _items(given.get("tool_calls"))]
+    for name in ("reasoning_content", "name", "tool_call_id"):
+        if name in given and (text := _text(given, name)):
+            message[name] = text
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def _text(members: Mapping[str, object], name: str) -> str:
+    if name not in members:
+        raise ValueError(f"[json.exception.out_of_range.403] key '{name}' not found")
+    value = members[name]
+    if not isinstance(value, str):
+        raise ValueError(f"[json.exception.type_error.302] type must be string, but is {type_name(value)}")
+    return value
+
+
+def _items(value: object) -> list[object]:
+    """What the JSON library visits in a value: its items, or the value itself."""
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return value
+    return list(value.values()) if isinstance(value, dict) else [value]
+
+
+def _call(given: object) -> Message:
+    """One call of a tool by the assistant."""
+    call = given if isinstance(given, dict) else {}
+    if "type" not in call:
+        raise ValueError(f"Missing tool call type: {write_json(given)}")
+    if call["type"] != "function":
+        raise ValueError(f"Unsupported tool call type: {write_json(given)}")
+    if "function" not in call:
+        raise ValueError(f"Missing tool call function: {write_json(given)}")
+    function = call["function"]
+    if not isinstance(function, dict) or "name" not in function:
+        raise ValueError(f"Missing tool call name: {write_json(given)}")
+    name = _text(function, "name")
+    if "arguments" not in function:
+        raise ValueError("[json.exception.out_of_range.403] key 'arguments' not found")
+    arguments = function["arguments"]
+    spelled = arguments if isinstance(arguments, str) else write_json(arguments)
+    shown: Message = {"type": "function", "function": {"name": name, "arguments": spelled}}
+    return {**shown, "id": _text(call, "id")} if call.get("id", "") != "" else shown
