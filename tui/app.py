@@ -13,7 +13,7 @@ from textual.screen import Screen
 from slotview.engine.backend import Backend
 
 from .feed import Feed
-from .keyboard import tolerate_bad_bytes
+from .keyboard import mend_keyboard
 from .screens.dashboard import Dashboard
 from .signals import leave_on_sigterm
 from .theme import DEFAULT_THEME, THEMES
@@ -52,7 +52,7 @@ class BaseApp(App[ReturnType]):
     def on_load(self) -> None:
         """Be ready for what may come from outside before the terminal is changed."""
         leave_on_sigterm(self)
-        tolerate_bad_bytes()
+        mend_keyboard()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer all keys of the screen, then Textual's own commands."""

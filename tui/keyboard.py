@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import codecs
+import os
+import signal
 import sys
-from functools import partial
 
-__all__ = ["tolerate_bad_bytes"]
+__all__ = ["mend_keyboard"]
 
 
-def tolerate_bad_bytes() -> None:
-    """Read bytes that are no UTF-8 as "�": Textual decodes strictly, so one in a pasted text would end the app."""
+def mend_keyboard() -> None:
+    """Mend two habits of Textual's keyboard thread.
+
+    It decodes strictly, so that one byte in a pasted text that is no UTF-8 would end the app: it becomes "�". And it
+    reads from a terminal that is gone again and again, while the app waits for ever to write to it: the process ends
+    as by the signal that a terminal sends when it goes, if it can.
+    """
     if sys.platform != "win32":
         from textual.drivers import linux_driver
 
-        decoder = partial(codecs.getincrementaldecoder("utf-8"), "replace")
-        linux_driver.getincrementaldecoder = lambda encoding: decoder  # type: ignore[attr-defined]
+        linux_driver.getincrementaldecoder = lambda encoding: _Decoder  # type: ignore[attr-defined, assignment]
+
+
+class _Decoder(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__("replace")
+
+    def decode(self, data: bytes, final: bool = False) -> str:
+        if not data and not final:
+            os.kill(os.getpid(), signal.SIGHUP)
+        return str(super().decode(data, final))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from slotview.engine.backend import Backend
     from slotview.engine.context import ModelFacts
     from slotview.engine.flags import EngineFlags
@@ -75,7 +78,6 @@ def settings() -> Settings | None:
 
 def read_flags(words: Sequence[str]) -> EngineFlags:
     """Read engine options; one line and exit code 2 where they are wrong."""
-    import os
 
     from slotview.engine.context import ContextError
     from slotview.engine.flags import FlagError, parse_flags
@@ -99,14 +101,23 @@ def run_app(backend: Backend, refresh: float | None, theme: str | None, saved: S
 
     refresh = refresh or (saved.refresh if saved else None) or 0.25
     theme = theme or (saved.theme if saved else None)
+    _show(SlotviewApp(backend, refresh=refresh, theme=theme), backend)
+
+
+def _show(app: App[Any], *backends: Backend) -> None:
+    """Run an app, then close what it shows; ends with the app's code where that is not 0.
+
+    It needs a terminal to hear keys from, unless Textual is told to use another driver.
+    """
     try:
-        screen = SlotviewApp(backend, refresh=refresh, theme=theme)
-        screen.run()
-        code = screen.return_code or 0
+        if not sys.stdin.isatty() and "TEXTUAL_DRIVER" not in os.environ:
+            fail("its input is no terminal, so it would hear no key; `slotview attach URL --once` prints a snapshot", 2)
+        app.run()
     finally:
-        backend.close()
-    if code:
-        sys.exit(code)
+        for backend in backends:
+            backend.close()
+    if app.return_code:
+        sys.exit(app.return_code)
 
 
 def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float | None, theme: str | None) -> None:
@@ -141,10 +152,7 @@ def start_demo(words: Sequence[str], *, theme: str | None) -> None:
 
     flags = read_flags([*DEFAULT_CONTEXT, *words])
     backend = LocalBackend(replace(flags, pace=flags.pace or DEFAULT_PACE))
-    try:
-        DemoApp(backend, theme=theme).run()
-    finally:
-        backend.close()
+    _show(DemoApp(backend, theme=theme), backend)
 
 
 def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float | None, theme: str | None) -> None:
@@ -156,16 +164,11 @@ def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float
         return
     from .overview import OverviewApp
 
-    try:
-        OverviewApp(backends, refresh=refresh or 0.5, theme=theme).run()
-    finally:
-        for _, backend in backends:
-            backend.close()
+    _show(OverviewApp(backends, refresh=refresh or 0.5, theme=theme), *(backend for _, backend in backends))
 
 
 def _remote_backends(names: Sequence[str], options: AttachOptions, saved: Settings | None) -> list[tuple[str, Backend]]:
     """Make a backend for each URL or configured name; without any, for all configured servers."""
-    import os
 
     from slotview.engine.remote.backend import RemoteBackend
 
