@@ -39,7 +39,8 @@ class HeaderBar(LinePanel):
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make the lines; age and interval stand in the first one where source and model leave room for them."""
         snapshot = look.snapshot
-        health, timing = _health(look), [*_age(snapshot), *_interval(snapshot)]
+        age = [] if look.frozen and snapshot.health.is_live else _age(snapshot)
+        health, timing = _health(look), [*age, *_interval(snapshot)]
         identity = _identity(snapshot, width)
         fits = line_width(identity) + line_width(join([health, *timing])) + 2 <= width
         status = join([health, *timing]) if fits else health

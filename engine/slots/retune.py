@@ -124,6 +124,8 @@ def _report(taken: TakenWork, state: CoreState) -> RetuneReport:
     n_again = sum(run.n_computed for run in fitting)
     n_ended = len(taken.running) - len(fitting)
     summary = f"{len(fitting)} running requests queued again, {n_again} tokens are processed again"
+    if not taken.running:
+        summary = "no request was running"
     if n_ended:
         summary += f", {n_ended} no longer fit into {limit} tokens and end"
     return RetuneReport(summary, len(fitting), n_again, n_ended)

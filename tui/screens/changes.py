@@ -52,6 +52,11 @@ class ChangingScreen(Screen[None]):
         """Show a short message; its text is never markup."""
         self.app.notify(text, severity=severity, timeout=timeout, markup=False)  # type: ignore[arg-type]
 
+    def tell_only(self, text: str) -> None:
+        """Show a short message in place of all others: a key that is held would fill the screen with them."""
+        self.app.clear_notifications()
+        self.tell(text)
+
     def fail(self, error: Exception) -> None:
         """Show why something could not be done."""
         self.tell(str(error), "error", timeout=8)

@@ -229,10 +229,10 @@ class Dashboard(ChangingScreen):
         seconds = INTERVALS[min(max(0, index), len(INTERVALS) - 1)]
         if poll is None:
             self._set_pace(seconds)
-            self.tell(f"display refreshed every {seconds:g} s")
+            self.tell_only(f"display refreshed every {seconds:g} s")
         else:
             self.feed.backend.set_interval(seconds)
-            self.tell(f"server asked every {seconds:g} s")
+            self.tell_only(f"server asked every {seconds:g} s")
 
     def action_show_tab(self, name: str) -> None:
         """Open a tab, and go to its list."""

@@ -22,6 +22,9 @@ from .dialog import Dialog
 __all__ = ["SlotScreen"]
 
 _EVERY = 1.0
+_LONGEST = 500
+_NUMBERED = ("seed", "task", "id_slot")
+"""Names, not amounts: their digits stand together."""
 _TEXT_LIMIT = 20_000
 
 
@@ -105,17 +108,25 @@ def _facts(slot: SlotView) -> Mapping[str, object]:
 
 
 def table(values: Mapping[str, object], width: int = 74) -> Content:
-    """Lay names and values out in two columns; what is not known is a dash."""
-    cells = [_cell(name, value, width // 2) for name, value in values.items()]
-    rows = [Content("").join(cells[index : index + 2]) for index in range(0, len(cells), 2)]
+    """Lay names and values out in two columns, long ones in a line of their own; what is not known is a dash."""
+    rows: list[Content] = []
+    is_open = False  # whether the last row has room for one more
+    for name, value in values.items():
+        cell, is_long = _cell(name, value, width // 2)
+        if is_open and not is_long:
+            rows[-1] = rows[-1] + cell
+        else:
+            rows.append(cell)
+        is_open = not is_open and not is_long
     return Content("\n").join(rows)
 
 
-def _cell(name: str, value: object, width: int) -> Content:
-    label, text = plain(name, 22), _value(value)
+def _cell(name: str, value: object, width: int) -> tuple[Content, bool]:
+    """One name with its value, and whether they are wider than a column."""
+    label, text = plain(name, 22), str(value) if name in _NUMBERED and value is not None else _value(value)
     room = width - 23
     shown = Content.assemble((f"{label:<22} ", "$foreground 60%"), text)
-    return shown if len(text) > room else shown.pad_right(room - len(text))
+    return (shown, True) if len(text) > room else (shown.pad_right(room - len(text)), False)
 
 
 def _value(value: object) -> str:
@@ -127,7 +138,11 @@ def _value(value: object) -> str:
         return count(value)
     if isinstance(value, float):
         return f"{value:.4g}"
-    return plain(str(value), 60)
+    if isinstance(value, Mapping):
+        value = [f"{name}: {item}" for name, item in value.items()]
+    if isinstance(value, list | tuple):
+        return plain(", ".join(str(item) for item in value), _LONGEST) or "none"
+    return plain(str(value), _LONGEST)
 
 
 def _texts(details: SlotDetails) -> Content:

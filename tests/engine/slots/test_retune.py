@@ -37,6 +37,10 @@ def test_running_requests_go_on_to_the_text_they_would_have_had() -> None:
     assert [desk.final(task).n_prompt for task in tasks] == [10 + i for i in range(6)]
 
 
+def test_a_retune_of_idle_slots_counts_nothing() -> None:
+    assert retune(Desk(parallel=4, ctx_size=2048), parallel=2, ctx_size=2048).summary == "no request was running"
+
+
 @pytest.mark.parametrize("chain", [{"repeat_penalty": 1.3}, {"mirostat": 2, "mirostat_eta": 0.5}])
 def test_a_sampler_goes_on_where_it_was(chain: dict[str, float]) -> None:
     given: dict[str, Any] = {"n_predict": 30, "temperature": 1.5, "seed": 7, "ignore_eos": True, **chain}

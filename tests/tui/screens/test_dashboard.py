@@ -52,6 +52,7 @@ async def test_space_freezes_the_display_visibly_and_lets_it_catch_up() -> None:
     async with run(app, (80, 24)) as pilot:
         await pilot.press("space")
         await assert_shows(pilot, "FROZEN")
+        assert "s old" not in text_of(app), "an age that stands still would be wrong"
         backend.push(IDLE)
         await look(pilot)
         assert "4 of 4 busy" in text_of(app)
@@ -67,6 +68,7 @@ async def test_plus_and_minus_change_how_often_the_engine_is_looked_at() -> None
         await assert_shows(pilot, "display refreshed every 0.5 s")
         await pilot.press("plus", "plus")
         await assert_shows(pilot, "display refreshed every 0.1 s")
+        assert text_of(app).count("display refreshed") == 1, "a held key does not fill the screen"
         assert not any(call[0] == "set_interval" for call in backend.calls)
 
 

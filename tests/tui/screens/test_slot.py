@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from slotview.engine.backend import BackendError
 from slotview.engine.snapshot import SlotDetails
+from slotview.tui.screens.slot import table
 from tests.tui.helpers import assert_shows, make_app, run, text_of
 from tests.tui.scenes import WORKING
 
@@ -25,6 +26,16 @@ async def test_enter_opens_the_chosen_slot_and_shows_what_is_known() -> None:
         assert "no text elsewhere" in text
         prompt_ms = next(line for line in text.splitlines() if "prompt_ms" in line)
         assert prompt_ms.split("prompt_ms")[1].split()[0] == "–", "unknown is not 0"
+
+
+def test_long_values_have_a_line_of_their_own_and_lists_are_words() -> None:
+    samplers = ("penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature")
+    shown = table({"seed": 2**32 - 1, "stop": (), "samplers": samplers, "extra": {"a": 1}, "n_predict": 10_000})
+    lines = [line.rstrip() for line in shown.plain.splitlines()]
+    assert [line.split(maxsplit=1)[0] for line in lines] == ["seed", "samplers", "extra"]
+    assert lines[0].split() == ["seed", "4294967295", "stop", "none"]
+    assert lines[1].endswith(", ".join(samplers))
+    assert lines[2].split() == ["extra", "a:", "1", "n_predict", "10", "000"]
 
 
 async def test_it_asks_again_only_after_the_answer() -> None:
