@@ -85,8 +85,9 @@ def _age(snapshot: Snapshot) -> list[Line]:
 
 
 def _interval(snapshot: Snapshot) -> list[Line]:
+    """How often a server is asked; a note of the poller tells that itself."""
     poll = snapshot.poll
-    if poll is None:
+    if poll is None or poll.note:
         return []
     if poll.idle_gap is not None and poll.idle_gap > poll.interval:
         return [((f"idle, looking every {_gap(poll.idle_gap)}", "dim"),)]

@@ -41,6 +41,11 @@ def test_what_was_not_heard_yet_is_not_called_untold() -> None:
     assert lines[1:] == ["slots and context not known"]
 
 
+def test_the_interval_is_told_once() -> None:
+    idle = attached(poll=PollView(1.0, 8.0, "idle, looking every 8 s"))
+    assert header(idle).count("every") == 1
+
+
 def test_with_room_the_unknown_is_said_in_full() -> None:
     text = header(attached(), width=118)
     assert "split or unified not told" in text
