@@ -185,7 +185,7 @@ class LocalBackend:
 
     def details(self, slot: int) -> Future[SlotDetails]:
         """Fetch one slot's details."""
-        return self._later(lambda host: host.look(lambda core: core.details(slot)))
+        return self._later(lambda host: host.look(lambda core: _details(core, slot)))
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
         """Compute what other flags would do."""
@@ -286,3 +286,9 @@ class LocalBackend:
         if self._error:
             raise BackendError(self._error)
         return self._worker.submit(lambda: work(self._ready.result()))
+
+
+def _details(core: Core, slot: int) -> SlotDetails:
+    if not 0 <= slot < len(core.slots):
+        raise BackendError(f"there is no slot {slot}")
+    return core.details(slot)

@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -159,7 +160,8 @@ class Soak:
     def _look(self) -> None:
         snapshot = self._backend.latest()
         assert snapshot.slots is not None
-        self._backend.details(self._chosen.randrange(len(snapshot.slots))).result(PATIENCE)
+        with suppress(BackendError):  # a retune may just have taken the slot away
+            self._backend.details(self._chosen.randrange(len(snapshot.slots))).result(PATIENCE)
 
     def _retune(self) -> None:
         flags: EngineFlags = parse_flags(self._chosen.choice(MODES).split())

@@ -196,3 +196,11 @@ def test_there_is_no_average_before_the_first_decode(start: Start) -> None:
     tickets = fire(backend)
     until(backend, all_over(tickets))
     assert backend.latest().totals.busy_per_decode == 1
+
+
+def test_details_of_a_slot_that_a_retune_took_away(start: Start) -> None:
+    backend = start()
+    backend.retune(LaunchFlags(ctx_size=2048, parallel=2)).result(20)
+    assert backend.details(1).result(20).slot == 1
+    with pytest.raises(BackendError, match="there is no slot 3"):
+        backend.details(3).result(20)
