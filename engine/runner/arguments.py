@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ..backend import BackendError
 from ..context import LaunchFlags
 from ..flag_table import FLAGS, Kind
 from ..flags import FlagError, parse_flags
 
-__all__ = ["model_path", "split_arguments"]
+__all__ = ["api_key_of", "model_path", "split_arguments", "url_of"]
 
 LAUNCH = {name: flag for flag in FLAGS if flag.field.startswith("launch.") for name in (*flag.names, *flag.negative)}
 MODEL_NAMES = ("-m", "--model")
@@ -37,8 +38,33 @@ def split_arguments(words: Sequence[str]) -> tuple[LaunchFlags, list[str]]:
 
 def model_path(words: Sequence[str]) -> str | None:
     """The model file named in a command line."""
+    return option(words, *MODEL_NAMES)
+
+
+def option(words: Sequence[str], *names: str) -> str | None:
+    """The value of an option in a command line; the last one counts, as for llama-server."""
+    found = None
     for place, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if name in MODEL_NAMES:
-            return value if equals else (words[place + 1] if place + 1 < len(words) else None)
-    return None
+        if name in names:
+            found = value if equals else next(iter(words[place + 1 : place + 2]), None)
+    return found
+
+
+def url_of(words: Sequence[str], environ: Mapping[str, str], port: int) -> str:
+    """Where a server with this command line listens."""
+    secure = option(words, "--ssl-cert-file") or environ.get("LLAMA_ARG_SSL_CERT_FILE")
+    prefix = option(words, "--api-prefix") or environ.get("LLAMA_ARG_API_PREFIX") or ""
+    return f"http{'s' if secure else ''}://127.0.0.1:{port}{prefix}"
+
+
+def api_key_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """The first of its keys, so that we may look at it."""
+    told = option(words, "--api-key") or environ.get("LLAMA_API_KEY")
+    if told:
+        return told.split(",")[0]
+    path = option(words, "--api-key-file")
+    try:
+        return Path(path).read_text().strip().partition("\n")[0].strip() or None if path else None
+    except (OSError, UnicodeError):
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,7 +25,7 @@ from ..events import EventBatch, EventRing, Notice, Retuned
 from ..memory import total_memory
 from ..remote.backend import RemoteBackend
 from ..snapshot import Health, HealthState, KvPool, SlotDetails, Snapshot
-from .arguments import model_path, split_arguments
+from .arguments import api_key_of, model_path, split_arguments, url_of
 from .last_words import how_it_ended
 from .log_reader import ChildFacts, LogReader
 from .process import ServerProcess, find_binary
@@ -35,6 +36,9 @@ INTERVAL = 0.5
 START_SECONDS = 600.0
 READY = (HealthState.OK, HealthState.ASLEEP)
 CAPABILITIES = Capabilities(fire=True, retune=RetuneMode.RESTART, slot_actions=True, save_files=True)
+
+
+_STARTING = Health(HealthState.CONNECTING, "llama-server has not opened its port yet", "its log says how far it is")
 
 
 class RunnerBackend:
@@ -89,20 +93,12 @@ class RunnerBackend:
             extra += ["-lv", "4"]  # the pool's size stands in the trace lines only
         self._log = LogReader(time.monotonic)
         process = ServerProcess(self._binary, [*self._others, *flags.arguments(), *extra], self._hear)
-        remote = RemoteBackend(process.url, api_key=self._api_key(), interval=self._interval, backoff=False)
+        url, key = url_of(self._others, os.environ, process.port), api_key_of(self._others, os.environ)
+        remote = RemoteBackend(url, api_key=key, interval=self._interval, backoff=False)
         with self._lock:
             self._process, self._remote, self._heard, self._ended = process, remote, 0, None
             self._flags = flags
         remote.start()
-
-    def _api_key(self) -> str | None:
-        """The child's own key, so that we may look at it."""
-        for place, word in enumerate(self._others):
-            name, equals, value = word.partition("=")
-            if name == "--api-key":
-                keys = value if equals else self._others[place + 1 : place + 2][0]
-                return keys.split(",")[0]
-        return None
 
     def _hear(self, line: str) -> None:
         self._ring.extend(self._log.read(line))
@@ -119,6 +115,8 @@ class RunnerBackend:
         snapshot = _completed(remote.latest(), self._log.facts)
         if process.exit_code is not None:
             snapshot = replace(snapshot, health=self._ending(process))
+        elif snapshot.health.state is HealthState.REFUSED:
+            snapshot = replace(snapshot, health=_STARTING)
         self._last = snapshot
         return snapshot
 

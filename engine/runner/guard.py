@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from threading import Thread
 
 PATIENCE = 3.0
@@ -19,12 +20,13 @@ def main() -> int:
     """Start the command, wait for it or for the pipe's end, and return its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+        child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=os.name != "nt")
     except OSError as error:
         sys.stderr.write(f"cannot start {sys.argv[1]}: {error.strerror or error}\n")
         return 127
     Thread(target=_watch_pipe, args=(child,), daemon=True).start()
     code = child.wait()
+    _end_others(child.pid)
     return code if code >= 0 else 128 - code
 
 
@@ -32,11 +34,40 @@ def _watch_pipe(child: subprocess.Popen[bytes]) -> None:
     """Block until the pipe ends, then end the child: kindly, and after some seconds by force."""
     while os.read(0, 1024):
         pass
-    child.terminate()
+    _signal(child, kindly=True)
     try:
         child.wait(PATIENCE)
     except subprocess.TimeoutExpired:
-        child.kill()
+        _signal(child, kindly=False)
+
+
+def _signal(child: subprocess.Popen[bytes], *, kindly: bool) -> None:
+    """To the command and all that it started: it may be a script around the server."""
+    if os.name == "nt":
+        child.terminate() if kindly else child.kill()
+    else:
+        _signal_group(child.pid, signal.SIGTERM if kindly else signal.SIGKILL)
+
+
+def _signal_group(group: int, number: int) -> bool:
+    """Whether there was still somebody to hear it."""
+    try:
+        os.killpg(group, number)
+    except OSError:
+        return False
+    return True
+
+
+def _end_others(group: int) -> None:
+    """What the command leaves behind has no screen any more, and would keep its port and memory."""
+    if os.name == "nt" or not _signal_group(group, signal.SIGTERM):
+        return
+    end = time.monotonic() + PATIENCE
+    while _signal_group(group, 0):
+        if time.monotonic() > end:
+            _signal_group(group, signal.SIGKILL)
+            return
+        time.sleep(0.02)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ import re
 import signal
 from collections.abc import Sequence
 
+from ..plain import plain
+
 __all__ = ["how_it_ended"]
 
 PREFIX = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} (?P<level>[IWED]) ")
@@ -26,8 +28,8 @@ def how_it_ended(exit_code: int, lines: Sequence[str]) -> str:
 
 
 def _line(how: str, told: str) -> str:
-    words = " ".join(PREFIX.sub("", told).split())
-    return f"{how}: {words[:LONGEST]}" if words else how
+    words = plain(" ".join(PREFIX.sub("", told).split()), LONGEST)
+    return f"{how}: {words}" if words else how
 
 
 def _is_error(line: str) -> bool:

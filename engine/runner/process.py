@@ -17,6 +17,7 @@ from ..backend import BackendError
 __all__ = ["ServerProcess", "find_binary", "free_port"]
 
 KEPT_LINES = 2000
+LONGEST_LINE = 16_384  # bytes; a longer one is cut into several
 OVERRULED = ("--host", "--port")
 
 
@@ -26,7 +27,8 @@ def find_binary(given: str | None) -> str:
     found = shutil.which(name)
     if found is None:
         raise BackendError(
-            f"{name}: no such program; name the llama-server binary with --server-bin PATH or LLAMA_SERVER_BIN"
+            f"{name}: no such program, or none that may be started; "
+            "name the llama-server binary with --server-bin PATH or LLAMA_SERVER_BIN"
         )
     return found
 
@@ -73,11 +75,6 @@ class ServerProcess:
         self._reader.start()
 
     @property
-    def url(self) -> str:
-        """Where it listens."""
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
     def exit_code(self) -> int | None:
         """None while it runs."""
         return self._process.poll()
@@ -97,12 +94,12 @@ class ServerProcess:
             self._process.kill()
             self._process.wait()
         self._reader.join(timeout=1.0)
-        if self._process.stdout:
+        if self._process.stdout and not self._reader.is_alive():  # else closing would wait for it
             self._process.stdout.close()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for raw in self._process.stdout:
+        while raw := self._process.stdout.readline(LONGEST_LINE):
             line = raw.decode("utf-8", "replace").rstrip("\r\n")
             self.lines.append(line)
             self._on_line(line)

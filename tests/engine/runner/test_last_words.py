@@ -44,3 +44,9 @@ def test_the_telling_line_is_found(code: int, lines: list[str], told: str) -> No
 
 def test_a_long_line_is_cut() -> None:
     assert len(how_it_ended(1, ["error: " + "x" * 5000])) < 300
+
+
+def test_a_programs_garbage_is_harmless_and_short() -> None:
+    told = how_it_ended(3, ["\x1b[2J\x1b]0;t\x07" + "x" * 500])
+    assert told.isprintable()
+    assert len(told) < 260

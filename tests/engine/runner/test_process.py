@@ -12,7 +12,7 @@ from queue import Queue
 import pytest
 
 from slotview.engine.backend import BackendError
-from slotview.engine.runner.process import ServerProcess, find_binary, without_address
+from slotview.engine.runner.process import LONGEST_LINE, ServerProcess, find_binary, without_address
 
 CHILD = """#!{python}
 import os, sys, time
@@ -58,6 +58,33 @@ def test_stopping_ends_the_child(binary: str) -> None:
     assert words[-1] == str(child.port)
     child.stop()
     assert wait_gone(int(words[1]))
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux's pidfd to watch a stranger's child")
+@pytest.mark.parametrize("last", ["", "trap '' TERM\n"])
+def test_a_script_around_the_server_ends_with_the_server(binary: str, tmp_path: Path, last: str) -> None:
+    script = tmp_path / "wrapper"
+    script.write_text(f'#!/bin/sh\n{last}"{binary}" "$@"\necho over\n')
+    script.chmod(0o755)
+    lines: Queue[str] = Queue()
+    child = ServerProcess(str(script), [], lines.put)
+    pid = int(lines.get(timeout=20).split()[1])
+    child.stop()
+    assert wait_gone(pid)
+
+
+def test_output_without_line_ends_is_cut_into_lines(tmp_path: Path) -> None:
+    if os.name == "nt":
+        pytest.skip("a script cannot be started as a program on Windows")
+    path = tmp_path / "server"
+    path.write_text(f"#!{sys.executable}\nprint('x' * 100_000, end='')\n")
+    path.chmod(0o755)
+    child = ServerProcess(str(path), [], lambda line: None)
+    child._process.wait(20)
+    lines = child.last_words(100)
+    child.stop()
+    assert max(map(len, lines)) == LONGEST_LINE
+    assert sum(map(len, lines)) == 100_000
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux's pidfd to watch a stranger's child")

@@ -1,0 +1,38 @@
+"""What a child's command line tells about how to reach it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slotview.engine.runner.arguments import api_key_of, model_path, url_of
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "url"),
+    [
+        ([], {}, "http://127.0.0.1:9"),
+        (["--api-prefix", "/llm"], {}, "http://127.0.0.1:9/llm"),
+        (["--api-prefix=/a", "--api-prefix", "/b"], {}, "http://127.0.0.1:9/b"),
+        ([], {"LLAMA_ARG_API_PREFIX": "/llm"}, "http://127.0.0.1:9/llm"),
+        (["--ssl-key-file", "k", "--ssl-cert-file", "c"], {}, "https://127.0.0.1:9"),
+    ],
+)
+def test_where_the_child_listens(words: list[str], environ: dict[str, str], url: str) -> None:
+    assert url_of(words, environ, 9) == url
+
+
+def test_the_key_of_the_child(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    file.write_text("k4\nk5\n")
+    assert api_key_of(["--api-key", "k1,k2"], {"LLAMA_API_KEY": "k3"}) == "k1"
+    assert api_key_of(["--api-key=k1"], {}) == "k1"
+    assert api_key_of([], {"LLAMA_API_KEY": "k3"}) == "k3"
+    assert api_key_of(["--api-key-file", str(file)], {}) == "k4"
+    assert api_key_of(["--api-key-file", str(tmp_path / "none")], {}) is None
+    assert api_key_of(["--api-key"], {}) is None
+
+
+def test_an_option_without_its_value_is_left_to_the_server_to_refuse() -> None:
+    assert model_path(["-m"]) is None
