@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from . import info, texts
 from .actions import slot_action
-from .body import TooLargeError, write_json
+from .body import UnreadableError, write_json
 from .completions import ClientGoneError, chat_completions, completions, input_tokens, native
 from .edge import Edge
 from .errors import ApiError, ThrownError, error_body, outer_error
@@ -58,7 +58,7 @@ def make_app(state: ServerState) -> Edge:
     handlers = {
         ApiError: _refused,
         HTTPException: _not_found,
-        TooLargeError: _too_large,
+        UnreadableError: _unreadable,
         ClientGoneError: _gone,
         ClientDisconnect: _gone,
         Exception: _broken,
@@ -82,8 +82,9 @@ async def _not_found(_: Request, error: Exception) -> Response:
     return json_reply(outer_error("File Not Found", "not_found_error"), 404)
 
 
-async def _too_large(_: Request, error: Exception) -> Response:
-    return Response(status_code=413)
+async def _unreadable(_: Request, error: Exception) -> Response:
+    assert isinstance(error, UnreadableError)
+    return Response(status_code=error.status)
 
 
 async def _gone(_: Request, error: Exception) -> Response:

@@ -10,13 +10,17 @@ from typing import NoReturn
 
 from .errors import ThrownError
 
-__all__ = ["MAX_BODY", "TooLargeError", "as_f32", "read_form", "read_json", "type_name", "write_json"]
+__all__ = ["MAX_BODY", "UnreadableError", "as_f32", "read_form", "read_json", "type_name", "write_json"]
 
 MAX_BODY = 100 * 1024 * 1024
 
 
-class TooLargeError(Exception):
-    """A body is longer than `MAX_BODY` bytes."""
+class UnreadableError(Exception):
+    """A body that no handler gets to see; the answer is its status alone."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 def read_json(data: bytes) -> object:
@@ -41,15 +45,21 @@ def read_json(data: bytes) -> object:
 
 
 def read_form(data: bytes, content_type: str) -> dict[str, object]:
-    """The text fields of a ``multipart/form-data`` body, as the members of an object."""
+    """The text fields of a ``multipart/form-data`` body, as the members of an object; several of a name as a list.
+
+    Raises `UnreadableError` where it has no boundary, no part or no end.
+    """
     message = BytesParser().parsebytes(b"Content-Type: " + content_type.encode("latin-1") + b"\r\n\r\n" + data)
-    fields: dict[str, object] = {}
+    line = b"--" + (message.get_boundary() or "").encode("latin-1")
+    if not data.startswith(line + b"\r\n") or b"\r\n" + line + b"--" not in data:
+        raise UnreadableError(400)
+    found: dict[str, list[str]] = {}
     for part in message.walk():
         name = part.get_param("name", header="content-disposition")
         content = part.get_payload(decode=True)
-        if isinstance(name, str) and isinstance(content, bytes):
-            fields[name] = content.decode("utf-8", "replace")
-    return fields
+        if isinstance(name, str) and isinstance(content, bytes) and part.get_filename() is None:
+            found.setdefault(name, []).append(content.decode("utf-8", "replace"))
+    return {name: texts if len(texts) > 1 else texts[0] for name, texts in found.items()}
 
 
 def _fail(why: str) -> NoReturn:

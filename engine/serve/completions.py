@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from ..model.interface import TokenIds
 from ..slots.task import Failed, Final
 from .answers import failure, final_json, only_fields
-from .body import read_form, read_json, type_name
+from .body import UnreadableError, read_form, read_json, type_name
 from .chat import ChatPrompt, read_chat
 from .errors import ApiError
 from .openai import ChatShape, TextShape
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+COMPRESSIONS = ("gzip", "deflate", "br", "zstd")
 LARGE_BODY = 256 * 1024  # bytes; parsing more would hold up the others
 Prepared = tuple[list[TokenIds], RequestOptions]
 Whole = Callable[[Sequence[Final]], object]
@@ -56,6 +57,8 @@ async def read_members(request: Request) -> Json:
 
 async def _read(request: Request) -> object:
     kind = request.headers.get("content-type", "")
+    if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
+        raise UnreadableError(415)
     data = await request.body()
     if kind.startswith("multipart/form-data"):
         return read_form(data, kind)

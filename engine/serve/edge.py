@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .body import MAX_BODY, TooLargeError
+from .body import MAX_BODY, UnreadableError
 from .errors import outer_error
 from .replies import json_reply
 from .state import ServerState
@@ -18,6 +18,10 @@ __all__ = ["Edge"]
 FREE_PATHS = ("/health", "/v1/health", "/")
 ANSWERS_PER_CONNECTION = 100
 CONNECTIONS_REMEMBERED = 4096
+SERVER = "llama.cpp"
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
+MOST_HEADERS = 100
+LONGEST_HEADER = 8192  # bytes of its line
 PREFLIGHT = {
     "Content-Type": "text/html",
     "Access-Control-Allow-Credentials": "true",
@@ -40,6 +44,10 @@ class Edge:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        if scope["method"] not in METHODS or _too_long(headers):
+            refusal = Response(status_code=400, headers={"Server": SERVER, "Connection": "close"})
+            await refusal(scope, receive, send)
+            return
         answer = self._early_answer(scope, headers)
         if _told_length(headers) > MAX_BODY:
             await _drain(receive)
@@ -52,12 +60,11 @@ class Edge:
             return Response(b"", headers=PREFLIGHT)
         if self._state.host is None:
             return json_reply(outer_error("Loading model", "unavailable_error"), 503)
-        if scope["path"] in FREE_PATHS or self._state.allows(
-            headers.get("authorization", ""), headers.get("x-api-key", "")
-        ):
-            return None
-        self._state.warn("unauthorized: Invalid API Key")
-        return json_reply(outer_error("Invalid API Key", "authentication_error"), 401)
+        keys = headers.get("authorization", ""), headers.get("x-api-key", "")
+        if scope["path"] not in FREE_PATHS and not self._state.allows(*keys):
+            self._state.warn("unauthorized: Invalid API Key")
+            return json_reply(outer_error("Invalid API Key", "authentication_error"), 401)
+        return None
 
     def _finishing(self, scope: Scope, request: Headers, send: Send) -> Send:
         """Add the headers that every answer carries."""
@@ -65,11 +72,11 @@ class Edge:
         async def finish(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["Server"] = "llama.cpp"
+                headers["Server"] = SERVER
                 headers["Access-Control-Allow-Origin"] = request.get("origin", "")
                 if message["status"] >= 400 or self._count(scope) >= ANSWERS_PER_CONNECTION:
                     headers["Connection"] = "close"
-                elif "connection" not in headers:
+                elif "connection" not in headers and not request.get("connection", "").lower().startswith("close"):
                     headers["Keep-Alive"] = "timeout=5, max=100"
             await send(message)
 
@@ -85,6 +92,11 @@ class Edge:
         if len(self._answers) > CONNECTIONS_REMEMBERED:
             self._answers.popitem(last=False)
         return number
+
+
+def _too_long(headers: Headers) -> bool:
+    longest = max((len(name) + len(value) for name, value in headers.raw), default=0) + len(": \r\n")
+    return len(headers.raw) > MOST_HEADERS or longest > LONGEST_HEADER
 
 
 def _told_length(headers: Headers) -> int:
@@ -107,7 +119,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > MAX_BODY:
-            raise TooLargeError
+            raise UnreadableError(413)
         return message
 
     return count
