@@ -214,6 +214,7 @@ def _facts(path: str | None) -> ModelFacts | None:
 def start_once(names: Sequence[str], options: AttachOptions, *, as_json: bool) -> None:
     """``slotview attach URL --once``: one look, for scripts."""
     import json
+    import os
 
     from slotview.engine.remote.once import snapshot_once
     from slotview.engine.remote.once_text import format_once
@@ -223,8 +224,9 @@ def start_once(names: Sequence[str], options: AttachOptions, *, as_json: bool) -
     saved = settings()
     entry = saved.servers.get(names[0]) if saved else None
     url = entry.url if entry else names[0]
+    key = options.api_key or (os.environ.get(entry.api_key_env) if entry else None)
     try:
-        report, code = snapshot_once(url, api_key=options.api_key, model=options.model)
+        report, code = snapshot_once(url, api_key=key, model=options.model or (entry.model if entry else None))
     except ValueError as error:
         fail(error, 2)
     print(json.dumps(report, ensure_ascii=True) if as_json else format_once(report))

@@ -11,6 +11,7 @@ import pytest
 
 from slotview import __version__
 from slotview.tui.cli_help import misplaced_option
+from tests.fake_server import FakeServer, Reply, Request, error_reply
 
 
 def slotview(*words: str, environ: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -101,3 +102,18 @@ def test_a_taken_port_is_one_line() -> None:
         done = slotview("--listen", str(port))
     assert done.returncode == 1
     assert done.stderr == f"slotview: --listen {port}: Address already in use; choose another port\n"
+
+
+def test_one_look_at_a_named_server_uses_its_key(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def props(request: Request) -> Reply:
+        asked.append(request.headers.get("authorization", ""))
+        return error_reply(401, "Invalid API Key", "authentication_error")
+
+    config = tmp_path / "config.toml"
+    with FakeServer({"/props": props}) as server:
+        config.write_text(f'[servers.box]\nurl = "{server.url}"\napi_key_env = "BOX_KEY"\n')
+        environ = {"SLOTVIEW_CONFIG": str(config), "BOX_KEY": "k-secret"}
+        slotview("attach", "box", "--once", environ=environ)
+    assert asked[0] == "Bearer k-secret"
