@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from ..snapshot import EndpointState, EndpointView
 from .read_errors import Refusal, state_of
-from .wire import Answer, Fault
+from .wire import UNREAD, Answer, Fault
 
 __all__ = ["DIRECT", "QUEUED", "Endpoint", "Kind", "Name"]
 
@@ -65,7 +65,7 @@ class Endpoint:
         """Something came back, or nothing will."""
         self.open, self.settled_at, self.seconds, self.size = False, now, answer.seconds, len(answer.body)
         self.refusal, self.fault = None, answer.fault
-        if answer.fault in (None, Fault.GARBLED, Fault.TOO_LARGE):
+        if answer.fault is None or answer.fault in UNREAD:
             self.heard_at = now
 
     def hears(self, now: float, state: EndpointState = EndpointState.OK, note: str = "") -> None:
@@ -84,7 +84,7 @@ class Endpoint:
         self.note = answer.message
         self.state = {
             Fault.REFUSED: EndpointState.REFUSED,
-            Fault.TOO_LARGE: EndpointState.TOO_LARGE,
+            Fault.TOO_LARGE: EndpointState.TOO_LARGE if self.name is Name.SLOTS else EndpointState.BAD,
             Fault.GARBLED: EndpointState.BAD,
             Fault.NOT_HTTP: EndpointState.BAD,
         }.get(answer.fault or Fault.OTHER, EndpointState.NO_ANSWER)

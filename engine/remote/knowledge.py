@@ -17,7 +17,7 @@ from .read_metrics import read_metrics, read_totals
 from .read_models import ModelEntry, read_models, read_running
 from .read_props import PropsFacts, read_props
 from .read_slots import read_slots
-from .wire import Answer, Fault
+from .wire import UNREAD, Answer, Fault
 
 __all__ = ["PATIENCE", "Knowledge", "decode"]
 
@@ -84,16 +84,17 @@ class Knowledge(Known):
 
     def _settle_fault(self, end: Endpoint, answer: Answer, asked_at: float, now: float) -> None:
         end.fails(answer)
-        if answer.fault is Fault.TOO_LARGE:
+        if end.state is EndpointState.TOO_LARGE:
             self.cadence.too_large()
-        elif answer.fault is Fault.GARBLED and self.link.answer():
-            self._reconnected(end, now)
+        if answer.fault in UNREAD:
+            if self.link.answer():
+                self._reconnected(end, now)
         elif self._is_gone(end, asked_at) and self.link.fail(answer, self._silence(asked_at, now), now):
             self.events.append(Notice(now, f"connection lost: {answer.message or answer.fault}", "warning"))
 
     def _is_gone(self, end: Endpoint, asked_at: float) -> bool:
         """Whether the lack of this answer means that there is no server any more, not only trouble at one endpoint."""
-        if end.name in QUEUED or end.fault is Fault.GARBLED:
+        if end.name in QUEUED:
             return False
         if end.fault not in _ONE_ANSWER or self.link.up is False:
             return True

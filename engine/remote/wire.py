@@ -17,7 +17,7 @@ from .address import Address, Secret
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["MAX_BODY", "Answer", "Fault", "Grip", "Wire", "fault_of", "open_client"]
+__all__ = ["MAX_BODY", "UNREAD", "Answer", "Fault", "Grip", "Wire", "fault_of", "open_client"]
 
 MAX_BODY = 8 * 1024 * 1024
 _OPENSSL_MARKS = re.compile(r"\[[^]]*\] | ?\(_ssl\.c:\d+\)")
@@ -37,6 +37,10 @@ class Fault(StrEnum):
     NOT_HTTP = "no HTTP"
     GARBLED = "answer cannot be unpacked"
     OTHER = "error"
+
+
+UNREAD = (Fault.TOO_LARGE, Fault.GARBLED)
+"""Faults of an answer that came, and so of a server that is there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from tests.fake_server import NOT_FOUND, FakeServer, Reply, Route, Routes, error
 
 SLOTS = json_reply([slot(decoded=5)])
 NOT_PACKED = Reply(SLOTS.body, headers={"Content-Encoding": "gzip"})
+TOO_LARGE = Reply(b"{" + b" " * 9_000_000 + b"}")
 HANG, DROP = Reply(hang=True), Reply(drop=True)
 KEY = recorded("slots_no_key_401")
 OLLAMA = text("404 page not found", 404)
@@ -38,7 +39,21 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("endpoint", ["props", "health", "metrics", "v1/models"])
 @pytest.mark.parametrize(
-    "reply", [HANG, DROP, HTML, KEY, Reply(b""), from_json("[]"), from_json("null"), page(500), page(301), NOT_FOUND]
+    "reply",
+    [
+        HANG,
+        DROP,
+        TOO_LARGE,
+        NOT_PACKED,
+        HTML,
+        KEY,
+        Reply(b""),
+        from_json("[]"),
+        from_json("null"),
+        page(500),
+        page(301),
+        NOT_FOUND,
+    ],
 )
 def test_one_endpoint_that_fails_does_not_hide_the_slots(endpoint: str, reply: Reply) -> None:
     with FakeServer(healthy(SLOTS, **{endpoint: reply})) as server:
