@@ -124,3 +124,30 @@ def no_room(c: Client) -> None:
     c.ask("/slots/0?action=save", {"filename": "x.bin"})
     c.ask("/slots/1?action=restore", {"filename": "x.bin"})
     c.slots()
+
+
+@scenario("one file for several slots, before and after erasing", "-c 1024 -np 3", fresh=True)
+def across(c: Client) -> None:
+    c.complete(tokens(30, 1), 4, id_slot=0, ignore_eos=True)
+    for slot, action in ((0, "save"), (0, "save"), (0, "erase"), (0, "erase"), (0, "restore"), (2, "restore")):
+        c.ask(f"/slots/{slot}?action={action}", {"filename": "a"})
+    c.complete([*tokens(30, 1), 500], 2, id_slot=2, ignore_eos=True)
+    c.ask("/slots/2?action=save", {"filename": "b", "x": 1})
+    c.ask("/slots/7?action=restore", {"filename": "b"})
+    c.complete(tokens(10, 1), 2, id_slot=1, n_cache_reuse=1, ignore_eos=True)
+    c.ask("/slots/-2?action=save", {"filename": "c"})
+    c.ask("/slots/0?action=restore", {"filename": "missing"})
+    c.complete(tokens(30, 1), 2, cache_prompt=False, ignore_eos=True)
+    c.slots()
+    c.metrics()
+
+
+@scenario("a slot that was shifted is saved", "-c 512 -np 2 --context-shift", fresh=True)
+def shifted(c: Client) -> None:
+    bias = [[400, 100]]
+    c.complete(tokens(200, 1), 100, id_slot=0, logit_bias=bias, ignore_eos=True)
+    c.ask("/slots/0?action=save", {"filename": "a"})
+    c.ask("/slots/1?action=restore", {"filename": "a"})
+    c.complete(tokens(50, 1), 2, id_slot=1, n_cache_reuse=5, logit_bias=bias)
+    c.complete([400] * 20, 2, id_slot=0, n_cache_reuse=5, logit_bias=bias)
+    c.slots()

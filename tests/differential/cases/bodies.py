@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from ..client import Client
 from ..scenario import DIFFERS, scenario
 from .prompts import each, tokens
@@ -137,7 +139,13 @@ def others(c: Client) -> None:
         ("samplers", ("", "kpt", "edskypmxt", "zq", [], ["top_k", "TOP-P", "temp", "typ", "nucleus", "x", 5], 5,
         None, {}, ["min-p", "minp"], ["top_k", "top_k"])),
         ("logit_bias", ([[5, 1]], [[5, False]], [[5, True]], [["place", -1]], {"5": 2}, {"place": False}, [[5000,
-        1], [-1, 1]], [5], [[5]], "x", 5, None, {"5": "x"}, [[5, 1], [5, 2]], [[5.5, 1]])),
+        1], [-1, 1]], [5], [[5]], "x", 5, None, {"5": "x"}, [[5, 1], [5, 2]], [[5.5, 1]], {"+400": 1}, {" 400": 1},
+        {"400 ": 1}, {"0400": 1}, {"": 1}, {"99999999999999999999": 1}, {"4294967696": 1}, [[4294967696, 1]])),
+        ("reasoning_format", ("none", "auto", "deepseek-legacy", "x", 5, None)),
+        ("backend_sampling", (True, 5)), ("grammar_lazy", (True, 5)), ("chat_format", (1, 4, 5, -1, "x")),
+        ("generation_prompt", ("x", 5)), ("parse_tool_calls", (True, 5)), ("reasoning_budget_tokens", (-2, "x")),
+        ("grammar", ("", 5, None)), ("lora", ([], 5, {})), ("echo", (True, 5)), ("tools", ([5], "x")),
+        ("response_format", (5, {"type": "x"}, {"type": "json_object"})),
         ("response_fields", (["content"], ["generation_settings/seed", "x"], [], "content", 5, None, [5],
         ["content/x"], ["timings/cache_n"], {})),
         ("stream_options", ({"include_usage": True}, {"include_usage": 5}, 5, None, [], {})),
@@ -151,6 +159,29 @@ def others(c: Client) -> None:
             c.ask("/completion", {**base, name: value}, leave_out=("content", "tokens"), step=f"{name} {value!r}")
 
 
+@scenario("of two wrong fields one is told")
+def both_wrong(c: Client) -> None:
+    wrong: dict[str, object] = {
+        "verbose": 1, "stream": 1, "n_predict": "x", "n_cmpl": 99, "top_k": "x", "seed": "x", "min_keep": -1,
+        "dry_sequence_breakers": [], "grammar_lazy": 5, "reasoning_format": "x", "echo": 5, "ignore_eos": 1,
+        "stop": [5], "samplers": [5],
+    }  # fmt: skip
+    for one, other in combinations(wrong, 2):
+        fields = {one: wrong[one], other: wrong[other]}
+        c.ask("/completion", {"prompt": "A", **fields}, step=f"{one}, {other}")
+
+
+@scenario("of several names for one number the first that has a value counts")
+def names(c: Client) -> None:
+    for fields in each(
+        {"n_predict": None, "max_tokens": 3}, {"max_completion_tokens": None, "max_tokens": 3},
+        {"max_tokens": 2, "max_completion_tokens": 5}, {"n_predict": 2, "max_tokens": "x"},
+        {"n_probs": None, "logprobs": 1}, {"n_cmpl": None, "n": 2},
+    ):  # fmt: skip
+        c.ask("/completion", {"prompt": "A slot", "n_predict": 3, "temperature": 0, **fields}, step=f"{fields}")
+        c.ask("/v1/completions", {"prompt": "A slot", "temperature": 0, "stop": ["\n"], **fields}, step=f"v1 {fields}")
+
+
 @scenario("samplers that change what is likely")
 def chain(c: Client) -> None:
     for fields in (
@@ -162,7 +193,8 @@ def chain(c: Client) -> None:
         {"temperature": 1.0, "top_n_sigma": 0.0001}, {"temperature": -1.0}, {"repeat_penalty": 1.8,
         "repeat_last_n": 0},
         {"dry_multiplier": 4.0, "dry_allowed_length": 1, "dry_penalty_last_n": 4, "dry_base": 3.0},
-        {"repeat_penalty": 1e-40}, {"repeat_penalty": -1.0}, {"repeat_penalty": 0.5},
+        {"dry_multiplier": 1.0, "dry_allowed_length": 0}, {"repeat_penalty": 1e-40}, {"repeat_penalty": -1.0},
+        {"repeat_penalty": 0.5},
     ):  # fmt: skip
         c.complete("A slot is a place where a slot is a place where a slot is a place", 24, ignore_eos=True, **fields)
     c.complete(tokens(30), 16, repeat_penalty=1.3, repeat_last_n=4, ignore_eos=True)

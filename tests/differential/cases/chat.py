@@ -13,11 +13,13 @@ SHORT: dict[str, object] = {"max_tokens": 6, "temperature": 0}
 @scenario("text completions in OpenAI's shape")
 def text(c: Client) -> None:
     base: dict[str, object] = {"prompt": "A slot is", **SHORT}
-    for extra in (
+    for extra in each(
         {}, {"stream": True}, {"stream": True, "stream_options": {"include_usage": True}}, {"n": 2, "seed": 5},
         {"echo": True}, {"echo": "yes"}, {"best_of": 3, "suffix": "x"}, {"verbose": True},
         {"stream": True, "timings_per_token": True}, {"stop": ["place"]}, {"stop": ["place"], "stream": True},
         {"verbose": True, "stream": True}, {"prompt": ["A", "B"]}, {"logprobs": 1, "n": 2},
+        {"verbose": True, "response_fields": ["content", "timings/cache_n"]},
+        {"logprobs": 2, "post_sampling_probs": True, "stream": True}, {"prompt": "", "logprobs": 2},
     ):  # fmt: skip
         c.ask("/v1/completions", base | extra, step=f"{extra}")
     c.slots()
@@ -26,13 +28,23 @@ def text(c: Client) -> None:
 @scenario("chat completions")
 def chat(c: Client) -> None:
     base: dict[str, object] = {"messages": [USER], **SHORT}
-    for extra in (
+    for extra in each(
         {}, {"stream": True}, {"stream": True, "stream_options": {"include_usage": True}}, {"n": 2},
         {"n": 2, "stream": True}, {"logprobs": True}, {"logprobs": True, "top_logprobs": 2},
         {"logprobs": True, "top_logprobs": 2, "stream": True}, {"top_logprobs": 2}, {"verbose": True},
         {"verbose": True, "stream": True}, {"stream": True, "timings_per_token": True}, {"max_tokens": 0},
         {"add_generation_prompt": False}, {"stop": ["slot"]}, {"stop": ["slot"], "stream": True},
         {"max_completion_tokens": 2}, {"logit_bias": {"2": 100}, "stream": True}, {"logit_bias": {"2": 100}},
+        {"logprobs": True, "post_sampling_probs": True, "stream": True}, {"logprobs": 1}, {"logprobs": "x"},
+        {"logprobs": True, "top_logprobs": "x"}, {"logprobs": False, "top_logprobs": 2}, {"top_logprobs": None},
+        {"add_generation_prompt": False, "verbose": True}, {"continue_final_message": True}, {"echo": "x"},
+        {"continue_final_message": True, "add_generation_prompt": False, "verbose": True},
+        {"response_format": {"type": "text"}}, {"response_format": {"type": 5}}, {"response_format": {"type": "x"}},
+        {"tools": 5}, {"tools": {}}, {"tools": []}, {"tool_choice": "x"}, {"tool_choice": "none"}, {"tool_choice": 5},
+        {"chat_template_kwargs": {"enable_thinking": "x"}}, {"chat_template_kwargs": 5}, {"reasoning_effort": "none"},
+        {"reasoning_format": "x"}, {"reasoning_format": 5}, {"reasoning_format": "none", "verbose": True},
+        {"chat_format": 0, "grammar_lazy": True, "generation_prompt": "x", "verbose": True},
+        {"response_fields": ["content"], "verbose": True, "stream": True},
     ):  # fmt: skip
         c.ask("/v1/chat/completions", base | extra, step=f"{extra}")
     c.ask("/chat/completions", base)
@@ -50,6 +62,17 @@ def messages(c: Client) -> None:
         [{"role": "user", "content": 5}], [{"role": "user", "content": [{"type": "x"}]}], "text", None, {}, [5],
         [{"role": "tool", "content": "x"}], [{"role": 5, "content": "x"}], [answer],
         [USER, {"role": "assistant", "content": ""}],
+        [{"role": "user", "content": [{"type": "text"}]}], [{"role": "user", "content": [{"type": "text", "text": 5}]}],
+        [{"role": "user", "content": [{"type": "text", "text": ""}, {"type": "text", "text": "b"}]}],
+        [{"role": "user", "content": [{"type": "image_url"}]}], [{"role": "user", "content": [5]}], [{}],
+        [{"role": "user", "content": "x", "name": 5}], [{"role": "developer", "content": "Be kind."}, USER],
+        [USER, {"role": "tool", "content": "x", "tool_call_id": 5}],
+        [USER, {"role": "assistant", "content": None, "tool_calls": []}],
+        [USER, {"role": "assistant", "content": "x", "tool_calls": 5}, USER],
+        [USER, {"role": "assistant", "content": "x", "reasoning_content": 5}],
+        [USER, {"role": "assistant", "content": "x", "tool_calls": [{"type": "function"}]}],
+        [USER, {"role": "assistant", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {}}}]}],
+        [USER, {"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}],
     ):  # fmt: skip
         c.ask("/apply-template", {"messages": given}, step=f"template {given}")
         c.ask("/v1/chat/completions", {"messages": given, **SHORT}, step=f"chat {given}")
@@ -58,6 +81,9 @@ def messages(c: Client) -> None:
     c.ask("/v1/chat/completions", {})
     c.ask("/v1/chat/completions", {"messages": [USER, answer], "stream": True, **SHORT})
     c.ask("/apply-template", {"messages": [USER], "add_generation_prompt": False})
+    for fields in each({"top_logprobs": 5}, {"response_format": {"type": "json_object"}}, {"n": 99}, {"stop": 5}):
+        c.ask("/apply-template", {"messages": [USER], **fields}, step=f"template {fields}")
+        c.ask("/v1/chat/completions/input_tokens", {"messages": [USER], **fields}, step=f"count {fields}")
 
 
 @scenario("tokenize and detokenize")
@@ -71,10 +97,14 @@ def tokenizing(c: Client) -> None:
     for text in texts:
         for extra in ({}, {"with_pieces": True}, {"parse_special": False}, {"add_special": True}):
             c.ask("/tokenize", {"content": text, **extra}, step=f"{text!r} {extra}")
-    for content in each(5, None, {}, [], ["a", 5, "b"], ["a", None], [1.5], [[1]], True):
+    for content in each(
+        5, None, {}, [], ["a", 5, "b"], ["a", None], [1.5], [[1]], True, [True, "a"], [-1], [5000000000], [1e300]
+    ):  # fmt: skip
         c.ask("/tokenize", {"content": content}, step=f"tokenize {content!r}")
     c.ask("/tokenize", {})
     c.ask("/tokenize", {"content": "a", "with_pieces": 1, "add_special": "x"})
+    for piece in (-1, 1023, 1024):
+        c.ask("/tokenize", {"content": ["a", piece], "with_pieces": True}, step=f"piece of {piece}")
     for given in each(
         [],
         [300, 301],
@@ -89,6 +119,11 @@ def tokenizing(c: Client) -> None:
         ["a"],
         [None],
         [True],
+        [2**31],
+        [2**32 + 300],
+        [2**63],
+        [1e300],
+        [5000, "a"],
         tokens(300),
     ):
         c.ask("/detokenize", {"tokens": given}, step=f"detokenize {given}")

@@ -135,3 +135,13 @@ def bad_tokens(c: Client) -> None:
     c.complete([5, 2000], 2, stream=True)
     c.slots()
     c.metrics()
+
+
+@scenario("a prefix is never more than the whole", "-c 1024 -np 3 -sps 1", fresh=True)
+def whole_prefix(c: Client) -> None:
+    for seed in (1, 1, 2, 1, 2, 3, 1):
+        c.complete(tokens(12, seed), 2, ignore_eos=True)
+    c.complete([*tokens(12, 1), 400], 2, ignore_eos=True)
+    c.complete(tokens(6, 2), 2, ignore_eos=True)
+    c.complete(tokens(1, 2), 1)
+    c.slots()

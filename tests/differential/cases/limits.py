@@ -140,3 +140,18 @@ def indent(c: Client) -> None:
         c.complete("def f():\n    return", 12, n_indent=amount)
     c.complete("A slot is", 12, t_max_predict_ms=0, **newline)
     c.slots()
+
+
+@scenario("stop words at every border of tokens")
+def borders(c: Client) -> None:
+    whole = str(c.complete("A slot is", 16, ignore_eos=True)["content"])
+    for start in range(0, 12, 2):
+        for length in (1, 2, 5):
+            word = whole[start : start + length]
+            c.complete("A slot is", 12, stop=[word], n_probs=1, step=f"{word!r}")
+            c.complete("A slot is", 12, stop=[word], stream=True, step=f"{word!r} in a stream")
+    for stop in each(
+        [whole[4:9], whole[2:7]], [whole[2:7], whole[4:9]], [whole[3:6], whole[3:8]], [whole[3:8], whole[3:6]],
+        ["x"] * 200, ["a" * 5000], ["<|im_end|>"], ["\x00"], ["\ufffd"], [{"a": 1}], [["a"]], True, {"a": "b"},
+    ):  # fmt: skip
+        c.complete("A slot is", 8, stop=stop, step=f"{stop!r}"[:80])

@@ -96,3 +96,22 @@ def many(c: Client) -> None:
     c.slots()
     c.complete("a", 1)
     c.slots()
+
+
+@scenario("two prompts that fill the pool to its last cell", "-c 256 -np 2 -kvu -cram 0", fresh=True)
+def last_cell(c: Client) -> None:
+    c.complete(tokens(255), 4, ignore_eos=True)
+    for one, other, n in ((128, 128, 1), (128, 128, 2), (127, 127, 3)):
+        c.complete([tokens(one, 1), tokens(other, n)], n, ignore_eos=True)
+        c.until_idle()
+        c.slots()
+    c.metrics()
+
+
+@scenario("a full pool is read in pieces of 16", "-c 256 -np 3 -kvu -b 16 -ub 8", fresh=True)
+def pieces_of_16(c: Client) -> None:
+    for length in (80, 100):
+        c.complete([tokens(70, 1), tokens(length, 2), tokens(90, 3)], 20, ignore_eos=True)
+        c.until_idle()
+        c.slots()
+    c.metrics()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Mapping
 
 from ..client import Client, Running
@@ -108,6 +109,25 @@ def busy_erase(c: Client) -> None:
     c.slots()
 
 
+@scenario("actions that wait touch their file when their turn comes", ROOMY, fresh=True, listed="waiting-actions")
+def busy_actions(c: Client) -> None:
+    run = c.start(tokens(20, 0), 300, id_slot=0, ignore_eos=True)
+    c.until_busy(1)
+    save = Running(c, "/slots/0?action=save", {"filename": "x.bin"})
+    c.until_deferred(1)
+    restore = Running(c, "/slots/0?action=restore", {"filename": "x.bin"})
+    c.until_deferred(2)
+    run.end("run")
+    save.end("save")
+    end = time.monotonic() + 1  # nobody ends a run, so the real server never looks at the second one
+    while not restore.is_over and time.monotonic() < end:
+        time.sleep(0.01)
+    c.note(DIFFERS, restore.is_over)
+    c.complete(tokens(5, 1), 1, id_slot=1)
+    restore.end("restore")
+    c.slots()
+
+
 @scenario("outputs of one request need slots at once (C26)", "-c 4096 -np 4 -cram 0", fresh=True)
 def families(c: Client) -> None:
     for slot in (0, 3, 2, 1):
@@ -189,6 +209,16 @@ def dropped(c: Client) -> None:
     c.note("kept", bool(slot["n_prompt_tokens"]))
 
 
+@scenario("a dropped stream of several prompts frees its slots in their order", "-c 8192 -np 3 -cram 0", fresh=True)
+def dropped_several(c: Client) -> None:
+    stream = c.open([tokens(20, seed) for seed in range(3)], 2000, ignore_eos=True)
+    c.until_generating(0, 1, 2)
+    stream.drop()
+    c.until_idle()
+    for seed in range(4):
+        c.complete(tokens(9, 10 + seed), 1)
+
+
 @scenario("a client that goes away frees its slot", ROOMY, fresh=True, listed="disconnect-frees-at-once")
 def gone(c: Client) -> None:
     with socket.create_connection(("127.0.0.1", c.server.port)) as link:
@@ -210,3 +240,16 @@ def dropped_waiting(c: Client) -> None:
     c.until_idle()
     c.complete(tokens(20, 3), 2)
     c.slots()
+
+
+@scenario("families of every kind", "-c 2048 -np 4", fresh=True)
+def kinds_of_families(c: Client) -> None:
+    for fields in (
+        {"n_cmpl": 4}, {"n_cmpl": 2, "cache_prompt": False}, {"n_cmpl": 3, "stop": ["e"]}, {"n_cmpl": 3, "id_slot": -7},
+        {"n_cmpl": 4, "n_predict": 0}, {"n_cmpl": 2, "return_progress": True, "stream": True, "n_probs": 1},
+        {"n_cmpl": 4, "logit_bias": [[2, 200]]},
+    ):  # fmt: skip
+        c.complete(tokens(20, 1), 3, **fields)
+        c.slots()
+    c.ask("/v1/completions", {"prompt": ["A", "B"], "n": 2, "max_tokens": 3, "temperature": 0, "seed": 4})
+    c.metrics()

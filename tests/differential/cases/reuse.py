@@ -120,3 +120,22 @@ def no_room(c: Client) -> None:
     c.note("the other's end", end[-1])
     c.slots()
     c.complete([*tokens(300, 1), 500], 2)
+
+
+@scenario("asking for the cache or not, in turn", "-c 1024 -np 2", fresh=True)
+def in_turn(c: Client) -> None:
+    for cached in (True, False, None, False, True):
+        c.complete(tokens(20, 1), 2, cache_prompt=cached, ignore_eos=True)
+        c.complete([*tokens(20, 1), 400], 2, cache_prompt=cached, n_cache_reuse=2, ignore_eos=True)
+        c.slots()
+
+
+@scenario("chunks in any order", "-c 1024 -np 1 -cram 0", fresh=True)
+def any_order(c: Client) -> None:
+    held = tokens(80, 1)
+    for prompt, least in (
+        (held, 0), (held[:5] + held[20:], 1), (held[40:], 1), (held[::-1], 1), (held[:10] * 2 + held[10:20], 3),
+        (held[10:20] * 3, 2), (held[:1], 1), (held, 200), (held[5:] + held[:5], 2),
+    ):  # fmt: skip
+        c.complete(prompt, 2, n_cache_reuse=least, ignore_eos=True)
+        c.slots()

@@ -30,6 +30,33 @@ def origins(c: Client) -> None:
             c.ask(path, method=method, headers={"Origin": "http://a.example"}, step=f"{method} {path}")
 
 
+@scenario("requests that are not read")
+def unread(c: Client) -> None:
+    def send(
+        step: str, *heads: str, method: str = "POST", path: str = "/tokenize", body: str = '{"content":"A"}'
+    ) -> None:
+        lines = (f"{method} {path} HTTP/1.1", "Host: x", f"Content-Length: {len(body)}", *heads)
+        c.raw("\r\n".join([*lines, "", body]).encode(), step)
+
+    for method in ("get", "Post", "PROPFIND"):
+        send(method, method=method, body="")
+    for coding in ("gzip", "GZIP", "deflate", "br", "zstd", "identity", "utf-8", "gzip, br"):
+        send(f"coding {coding}", f"Content-Encoding: {coding}")
+    send("coding of an unknown path", "Content-Encoding: gzip", path="/nothing")
+    for length in (8187, 8188):
+        send(f"a header of {length}", f"X: {'a' * length}")
+    for count in (98, 99):
+        send(f"{count} more headers", *(f"X{number}: a" for number in range(count)))
+    for connection in ("close", "Close", "keep-alive"):
+        send(f"connection {connection}", f"Connection: {connection}")
+    part = '--B\r\nContent-Disposition: form-data; name="content"%s\r\n\r\n%s\r\n'
+    end = "--B--\r\n"
+    for body in ("", end, "A", part % ("", "A"), part % ("", "A") + end, part % ("", "A") + part % ("", "B") + end,
+                 part % ("", "A") + part % ('; filename="f"', "B") + end):  # fmt: skip
+        send(f"form {body!r}", "Content-Type: multipart/form-data; boundary=B", body=body)
+    send("form without a boundary", "Content-Type: multipart/form-data", body=part % ("", "A") + end)
+
+
 @scenario("keys (C92)", KEYED)
 def keys(c: Client) -> None:
     ways: tuple[dict[str, str], ...] = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from ..client import Client
 from ..scenario import DIFFERS, scenario
 from .prompts import each, tokens
@@ -77,6 +79,15 @@ def probabilities(c: Client) -> None:
     c.complete("A slot is", 8, n_probs=2, stop=["place"], stream=True)
     c.ask("/v1/completions", {"prompt": "A slot is", "max_tokens": 3, "logprobs": 2, "temperature": 0})
     c.ask("/v1/completions", {"prompt": "A slot is", "max_tokens": 3, "logprobs": 2, "temperature": 0, "stream": True})
+
+
+@scenario("the probability of every token")
+def every_probability(c: Client) -> None:
+    for token in ([], [400]):
+        body = {"prompt": "A slot is", "n_predict": 1, "temperature": 0, "n_probs": 5000, "logit_bias": [[300, 1]]}
+        answer = json.loads(c.fetch("/completion", {**body, "prompt": [300, *token]})[2])
+        top = answer["completion_probabilities"][0]["top_logprobs"]
+        c.note("texts", [[one["token"], one["bytes"]] for one in sorted(top, key=lambda one: int(one["id"]))])
 
 
 @scenario("characters of several tokens")
