@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from .line import TONE_RULES, TONES, Line, component, cut, to_strip
+from .line import Line, cut, to_strip, tone_style
 from .look import Look
 
 __all__ = ["LineScroll"]
@@ -26,20 +26,18 @@ class LineScroll(ScrollView):
         Binding("home,g", "scroll_to_edge(0)", "Top", show=False),
         Binding("end,G", "scroll_to_edge(-1)", "Bottom", show=False),
     ]
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONES
-    DEFAULT_CSS = f"""
-    LineScroll {{
+    DEFAULT_CSS = """
+    LineScroll {
         padding: 0 1;
         overflow-x: hidden;
         scrollbar-size: 1 1;
         scrollbar-gutter: stable;
         border-top: solid $foreground 15%;
         border-title-color: $foreground 80%;
-        &:focus {{ border-top: solid $primary; }}
-        &.-stale {{ opacity: 60%; }}
-        &.-untitled {{ border-top: none; }}
-        {TONE_RULES}
-    }}
+        &:focus { border-top: solid $primary; }
+        &.-stale { opacity: 60%; }
+        &.-untitled { border-top: none; }
+    }
     """
     ALLOW_SELECT = False
 
@@ -135,4 +133,4 @@ class LineScroll(ScrollView):
         return max(1, self.scrollable_content_region.height - self._head_height)
 
     def _style(self, tone: str) -> Style:
-        return self.get_component_rich_style(component(tone))
+        return tone_style(self, tone)

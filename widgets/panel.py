@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from rich.style import Style
 from textual.events import Resize
 from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from .line import TONE_RULES, TONES, Line, component, fit, to_strip
+from .line import Line, fit, to_strip, tone_style
 from .look import NO_LOOK, Look
 
 __all__ = ["LinePanel"]
@@ -19,17 +17,15 @@ __all__ = ["LinePanel"]
 class LinePanel(Widget):
     """Draws the lines that `draw` makes of a look; `show` compares them with what is drawn."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = TONES
-    DEFAULT_CSS = f"""
-    LinePanel {{
+    DEFAULT_CSS = """
+    LinePanel {
         height: auto;
         padding: 0 1;
         border-top: solid $foreground 15%;
         border-title-color: $foreground 80%;
-        &.-stale {{ opacity: 60%; }}
-        &.-untitled {{ border-top: none; }}
-        {TONE_RULES}
-    }}
+        &.-stale { opacity: 60%; }
+        &.-untitled { border-top: none; }
+    }
     """
     ALLOW_SELECT = False
 
@@ -84,4 +80,4 @@ class LinePanel(Widget):
         return before != self._wanted
 
     def _style(self, tone: str) -> Style:
-        return self.get_component_rich_style(component(tone))
+        return tone_style(self, tone)

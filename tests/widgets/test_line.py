@@ -1,8 +1,26 @@
 import pytest
 from rich.cells import cell_len
 from rich.style import Style
+from textual.app import App
+from textual.color import Color
 
-from slotview.widgets.line import Line, break_text, cut, cut_middle, fit, flow, join, line_width, pad, to_strip, wrap
+from slotview.widgets.line import (
+    TONES,
+    Line,
+    break_text,
+    cut,
+    cut_middle,
+    fit,
+    flow,
+    join,
+    line_width,
+    pad,
+    to_strip,
+    tone_style,
+    wrap,
+)
+from slotview.widgets.line_scroll import LineScroll
+from slotview.widgets.panel import LinePanel
 
 TEXTS = ["", "short", "a rather long text of several words", "日本語のテキスト", "mixed 日本 and ascii", "x" * 50]
 
@@ -73,3 +91,29 @@ def test_a_strip_has_the_widgets_width() -> None:
 @pytest.mark.parametrize("width", [0, -3])
 def test_a_window_without_width_breaks_no_text(width: int) -> None:
     assert [row for row in wrap("ab c", width) if row] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("tone", sorted(TONES))
+async def test_tones_are_of_the_theme_that_is_worn(tone: str) -> None:
+    app: App[None] = App()
+    async with app.run_test() as pilot:
+        dark = tone_style(app.screen, tone)
+        app.theme = "textual-light"
+        await pilot.pause()
+        light = tone_style(app.screen, tone)
+    assert dark != light
+    assert all(style.color and style.bgcolor for style in (dark, light))
+
+
+async def test_a_faint_tone_lets_the_ground_through() -> None:
+    app: App[None] = App()
+    async with app.run_test():
+        ground = app.screen.styles.background
+        color = tone_style(app.screen, "track").bgcolor
+        assert color is not None
+        assert Color.from_rich_color(color) == ground + Color.parse(app.theme_variables["foreground"]).with_alpha(0.1)
+
+
+def test_no_tone_is_a_component_class() -> None:
+    """Textual would style each of them again, on each widget, whenever a class of the widget changes."""
+    assert not LinePanel.COMPONENT_CLASSES | LineScroll.COMPONENT_CLASSES
