@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,10 @@ class BaseApp(App[ReturnType]):
         """Be ready for what may come from outside before the terminal is changed."""
         leave_on_sigterm(self)
         mend_keyboard()
+
+    def on_mount(self) -> None:
+        """Collect garbage from the first frame on, wherever that was put off for the start."""
+        self.call_after_refresh(gc.enable)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer all keys of the screen, then Textual's own commands."""

@@ -5,6 +5,7 @@ So the one call that should show something at once goes past it: ``attach`` as i
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,11 +24,13 @@ def main() -> None:
 
 def _attach(words: list[str]) -> bool:
     """Watch servers elsewhere; False where the words are not the usual ones, and nothing was done."""
+    gc.disable()  # until the first frame is drawn: what is loaded by then stays, and holds no garbage worth the search
     from .cli_attach import read_attach
     from .start import start_attach
 
     usual = read_attach(words, os.environ)
     if usual is None:
+        gc.enable()
         return False
     try:
         start_attach(usual.urls, usual.options, refresh=usual.refresh, theme=usual.theme)

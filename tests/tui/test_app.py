@@ -124,11 +124,14 @@ async def test_a_crash_names_the_error_and_shows_no_local_values() -> None:
 
 def test_the_first_frame_of_attach_has_loaded_only_what_it_shows() -> None:
     code = """
-import functools, sys
+import functools, gc, sys
 from slotview.tui import app, cli
 heavy = {"numpy", "pydantic", "typer", "plotext", "textual.widgets._text_area", "slotview.tui.screens.fire"}
 def drawn(screen):
     print(sorted(heavy & set(sys.modules)), file=sys.__stdout__, flush=True)
+    screen.call_after_refresh(collecting, screen)
+def collecting(screen):
+    print(gc.isenabled(), file=sys.__stdout__, flush=True)
     screen.exit()
 app.SlotviewApp = functools.partial(app.SlotviewApp, start=drawn)
 sys.argv = ["slotview", "attach", "127.0.0.1:1"]
@@ -137,4 +140,4 @@ cli.main()
     headless = {"TEXTUAL_DRIVER": "textual.drivers.headless_driver:HeadlessDriver", "COLUMNS": "120", "LINES": "36"}
     environ = {**os.environ, **headless}
     done = subprocess.run([sys.executable, "-c", code], check=False, env=environ, capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["[]"], done.stderr
+    assert done.stdout.splitlines() == ["[]", "True"], done.stderr
