@@ -247,6 +247,17 @@ SAMPLING = (
     Flag("sampling.presence_penalty", ("--presence-penalty",), Kind.FLOAT, "", "0 = off"),
     Flag("sampling.frequency_penalty", ("--frequency-penalty",), Kind.FLOAT, "", "0 = off"),
     Flag("sampling.mirostat", ("--mirostat",), Kind.INT, "", "0, 1 or 2", low=0, high=2),
+    Flag("sampling.mirostat_eta", ("--mirostat-lr",), Kind.FLOAT, "", "how fast Mirostat learns"),
+    Flag("sampling.mirostat_tau", ("--mirostat-ent",), Kind.FLOAT, "", "entropy that Mirostat aims at"),
+    Flag("sampling.top_n_sigma", ("--top-nsigma", "--top-n-sigma"), Kind.FLOAT, "", "deviations kept; negative = off"),
+    Flag("sampling.xtc_probability", ("--xtc-probability",), Kind.FLOAT, "", "how often XTC acts; 0 = off"),
+    Flag("sampling.xtc_threshold", ("--xtc-threshold",), Kind.FLOAT, "", "least probability of what XTC removes"),
+    Flag("sampling.dynatemp_range", ("--dynatemp-range",), Kind.FLOAT, "", "how far the temperature moves; 0 = off"),
+    Flag("sampling.dynatemp_exponent", ("--dynatemp-exp",), Kind.FLOAT, "", "how it moves with the entropy"),
+    Flag("sampling.dry_multiplier", ("--dry-multiplier",), Kind.FLOAT, "", "0 = off"),
+    Flag("sampling.dry_base", ("--dry-base",), Kind.FLOAT, "", "growth of DRY's penalty"),
+    Flag("sampling.dry_allowed_length", ("--dry-allowed-length",), Kind.INT, "", "repetition without a penalty"),
+    Flag("sampling.dry_penalty_last_n", ("--dry-penalty-last-n",), Kind.INT, "", "tokens looked at by DRY", low=0),
     Flag("sampling.ignore_eos", ("--ignore-eos",), Kind.SWITCH, "", "never end by itself"),
 )
 

@@ -97,6 +97,20 @@ def props(c: Client) -> None:
     c.ask("/props")
 
 
+SAMPLING = (
+    "--mirostat 2 --mirostat-lr 0.2 --mirostat-ent 3 --top-nsigma 2 --xtc-probability 0.1 --xtc-threshold 0.2"
+    " --dynatemp-range 0.1 --dynatemp-exp 2 --dry-multiplier 0.5 --dry-base 2 --dry-allowed-length 3"
+    " --dry-penalty-last-n 10 --repeat-last-n 10 --typical 0.9"
+)
+
+
+@scenario("samplers of the command line", f"-c 512 -np 1 {SAMPLING}")
+def samplers(c: Client) -> None:
+    c.ask("/props")
+    c.complete("A slot is", 4, mirostat=0, temperature=0, dynatemp_range=0)
+    c.slots()
+
+
 @scenario("debug mode of /slots", env="LLAMA_SERVER_SLOTS_DEBUG=1", fresh=True)
 def debug(c: Client) -> None:
     c.slots()
