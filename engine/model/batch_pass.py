@@ -1,4 +1,4 @@
-"""Scratch memory of one pass through the layers, laid out once for the number of rows and used by every layer."""
+"""Scratch memory of a pass through the layers, laid out once for a number of rows and used by every layer and step."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class BatchPass:
         self.to_gate_up = Product(self.normed, gate_up, n_parts)
         self.to_width = Product(self.mixed, back, n_parts)
         self.down = Product(self.inner, back, n_parts)
+        self.activations = self._activations(n_parts)
 
     def norm(self, sum_epsilon: float) -> None:
         """normed = x / root of the sum of squares and ``sum_epsilon``, the rest being part of the next matrix."""
@@ -63,7 +64,7 @@ class BatchPass:
         np.add(gate, np.float32(1), out=gate)
         np.divide(inner, gate, out=inner)
 
-    def activations(self, n_parts: int) -> list[Callable[[], None]]:
+    def _activations(self, n_parts: int) -> list[Callable[[], None]]:
         """`activate` in as many calls as are worth the hand-over to other threads, ``n_parts`` at most."""
         n = len(self.x)
         n_parts = min(n_parts, 1 + self.inner.size // LEAST_TO_SHARE)

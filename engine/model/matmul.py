@@ -76,13 +76,15 @@ def split_columns(n_padded: int, n_parts: int) -> list[slice]:
 
 
 class Product:
-    """rows [n, n_in] times any matrix of one shape, transposed, into out [n, n_padded]; views are made once for all.
+    """rows [n, n_in] times any matrix of one shape, transposed, into out [n, n_padded].
 
-    `tasks` gives one call for each thread, each for its columns.
+    `tasks` gives one call for each thread, each for its columns. Views and calls are made once: a step of a small model
+    takes hundreds of products.
     """
 
     def __init__(self, rows: Floats, out: Floats, n_parts: int) -> None:
         self.rows, self.out = rows, out
+        self._made: dict[Matrix, list[Callable[[], None]]] = {}
         self._columns = split_columns(out.shape[1], n_parts)
         if not has_small_kernel():
             self._wide, self._chunks = False, []
@@ -110,6 +112,11 @@ class Product:
 
     def tasks(self, matrix: Matrix) -> list[Callable[[], None]]:
         """Calls that together compute the product with a matrix."""
+        if matrix not in self._made:
+            self._made[matrix] = self._make_tasks(matrix)
+        return self._made[matrix]
+
+    def _make_tasks(self, matrix: Matrix) -> list[Callable[[], None]]:
         if not self._chunks:
             return [partial(_plain, matrix, self.rows, self.out, part) for part in self._columns]
         blocks = matrix.wide if self._wide else matrix.narrow

@@ -49,6 +49,8 @@ class Transformer:
         self._output_norm = tensor("output_norm.weight") * np.float32(hparams.n_embd**0.5)
         self._output = padded(self._embedding if hparams.tied else tensor("output.weight"))
         self._layers = load_layers(hparams, tensor)
+        self._pass: BatchPass | None = None
+        self._to_logits: Product | None = None
 
     @property
     def kv_shape(self) -> KvShape:
@@ -85,12 +87,11 @@ class Transformer:
         positions = np.concatenate([np.arange(run.first_pos, len(run.cells)) for run in runs])
         rows = np.concatenate([kv.rows(run.stream, run.cells[run.first_pos :]) for run in runs])
         n = len(rows)
-        b = BatchPass(self.hparams, usable_rows(n), self._work, self._crew.size)
+        b = self._pass_of(usable_rows(n))
         b.x[:n] = self._embedding[np.concatenate([run.tokens for run in runs])]
         b.x[n:] = 0
         b.mixed[n:] = 0
         turns, plan = self._rope.at(positions), plan_attention(runs, kv, self._crew.size)
-        activations = b.activations(self._crew.size)
         for number, layer in enumerate(self._layers):
             b.norm(self._sum_epsilon)
             self._multiply(b.to_qkv, layer.qkv)
@@ -100,10 +101,16 @@ class Transformer:
             np.add(b.x, b.back, out=b.x)
             b.norm(self._sum_epsilon)
             self._multiply(b.to_gate_up, layer.gate_up)
-            self._crew.run(activations)
+            self._crew.run(b.activations)
             self._multiply(b.down, layer.down)
             np.add(b.x, b.back, out=b.x)
         return b.x
+
+    def _pass_of(self, n: int) -> BatchPass:
+        """Scratch memory of n rows; mostly that of the step before, since as many sequences go on."""
+        if self._pass is None or len(self._pass.x) != n:
+            self._pass = BatchPass(self.hparams, n, self._work, self._crew.size)
+        return self._pass
 
     def _attend(self, b: BatchPass, layer: int, kv: TypedKvStore, rows: NDArray[np.intp], plan: AttentionPlan) -> None:
         """Store the new K and V at ``rows`` and put the attention's result in ``b.mixed``."""
@@ -125,14 +132,20 @@ class Transformer:
 
     def _logits(self, last: Floats) -> FloatRows:
         """Logits [R, V] of hidden rows [R, E]."""
-        n = usable_rows(len(last))
-        normed = self._work.floats("last", n, self.hparams.n_embd)
+        product = self._logits_of(usable_rows(len(last)))
+        normed = product.rows
         scale = np.sqrt(np.vecdot(last, last) + np.float32(self._sum_epsilon))
         np.multiply(last / scale[:, None], self._output_norm, out=normed[: len(last)])
         normed[len(last) :] = 0
-        out = self._work.floats("logits", n, self._output.n_padded)
-        self._multiply(Product(normed, out, self._crew.size), self._output)
-        return out[: len(last), : self._output.n_out]
+        self._multiply(product, self._output)
+        return product.out[: len(last), : self._output.n_out]
+
+    def _logits_of(self, n: int) -> Product:
+        if self._to_logits is None or len(self._to_logits.rows) != n:
+            normed = self._work.floats("last", n, self.hparams.n_embd)
+            out = self._work.floats("logits", n, self._output.n_padded)
+            self._to_logits = Product(normed, out, self._crew.size)
+        return self._to_logits
 
 
 def _pieces(runs: Sequence[SequenceRun]) -> Iterator[list[SequenceRun]]:
