@@ -170,7 +170,9 @@ def _poll(known: Known) -> PollView:
 
 
 def _note(known: Known) -> str:
-    cadence = known.cadence
+    cadence, link = known.cadence, known.link
+    if link.up is False:
+        return f"asking again every {link.gap:.0f} s" if link.gap >= 1 else "asking again"
     if known.asleep:
         return "asleep, not polling"
     if known.state(Name.SLOTS) is EndpointState.TOO_LARGE:

@@ -38,12 +38,11 @@ def judge(known: Known, host: str, *, has_key: bool, now: float) -> Health:
 
 def _unreachable(known: Known, host: str, now: float) -> Health:
     link = known.link
-    retry = f"asking again every {link.gap:.0f} s" if link.gap >= 1 else "asking again"
     if link.fault is Fault.REFUSED:
         text = f"connection refused by {host}"
-        return Health(HealthState.REFUSED, text, f"is llama-server running there? {retry}", link.down_since)
+        return Health(HealthState.REFUSED, text, "is llama-server running there?", link.down_since)
     if link.fault is Fault.NAME:
-        return Health(HealthState.ERROR, f"host name not found: {host}", f"check the address; {retry}", link.down_since)
+        return Health(HealthState.ERROR, f"host name not found: {host}", "check the address", link.down_since)
     if link.fault is Fault.TLS:
         text = f"no secure connection: {link.message}"
         return Health(HealthState.ERROR, text, _tls_advice(link.message), link.down_since)
@@ -52,11 +51,9 @@ def _unreachable(known: Known, host: str, now: float) -> Health:
         return Health(HealthState.FOREIGN, text, _PORT_ADVICE, link.down_since)
     if link.fault is Fault.DROPPED and not link.was_up:
         text = f"{host} takes the connection and closes it without an answer"
-        return Health(HealthState.NO_ANSWER, text, f"{_PORT_ADVICE}; {retry}", link.down_since)
+        return Health(HealthState.NO_ANSWER, text, _PORT_ADVICE, link.down_since)
     if link.fault is Fault.UNREACHABLE:
-        return Health(
-            HealthState.NO_ANSWER, f"host not reachable: {host}", f"check the network; {retry}", link.down_since
-        )
+        return Health(HealthState.NO_ANSWER, f"host not reachable: {host}", "check the network", link.down_since)
     if link.fault is Fault.OTHER:
         return Health(
             HealthState.ERROR, f"{host} cannot be asked: {link.message}", "check the address", link.down_since
@@ -65,6 +62,8 @@ def _unreachable(known: Known, host: str, now: float) -> Health:
 
 
 def _tls_advice(message: str) -> str:
+    if "hostname mismatch" in message.lower() or "ip address mismatch" in message.lower():
+        return "use the name that the certificate is made out to"
     if "certificate" in message.lower():
         return "if it is the right server: SSL_CERT_FILE=cert.pem slotview attach …"
     return "try http://"
@@ -110,7 +109,7 @@ def _of_props(known: Known, has_key: bool, now: float) -> Health | None:
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
         text = f"no answer from the server behind the proxy ({props.refusal.told})"
-        return Health(HealthState.NO_ANSWER, text, "is llama-server running behind it? asking again", props.asked_at)
+        return Health(HealthState.NO_ANSWER, text, "is llama-server running behind it?", props.asked_at)
     if known.health is not None and known.health.failed and health.state is not EndpointState.UNKNOWN:
         return Health(HealthState.ERROR, "the server reports an error", "see its log")
     return None
@@ -163,7 +162,7 @@ def _of_slots(known: Known, has_key: bool, now: float) -> Health:
 def _unanswered(slots: Endpoint, since: float) -> Health:
     """A proxy's refusal, or a connection that broke: it says nothing about the server's loop."""
     said = slots.refusal.told if slots.refusal else slots.note
-    return Health(HealthState.ERROR, f"/slots: {said}", "asking again; is there a proxy in between?", since)
+    return Health(HealthState.ERROR, f"/slots: {said}", "is there a proxy in between?", since)
 
 
 def _stalled(known: Known, since: float, now: float) -> Health:

@@ -124,6 +124,9 @@ def test_c93_refused_then_loading_then_key() -> None:
     with watching(f"http://127.0.0.1:{port}") as backend:
         refused = backend.wait_until(in_state(HealthState.REFUSED), 5)
         assert refused.health.message == f"connection refused by 127.0.0.1:{port}"
+        assert "again" not in (refused.health.advice or "")  # a single look does not ask again
+        assert refused.poll is not None
+        assert refused.poll.note.startswith("asking again")
         with FakeServer({}, default=recorded("health_loading_503"), port=port) as server:
             assert backend.wait_until(in_state(HealthState.LOADING), 5).health.state is HealthState.LOADING
             server.routes, server.default = {"/health": recorded("health_ok")}, recorded("slots_no_key_401")
