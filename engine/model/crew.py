@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from time import perf_counter
 from weakref import finalize
 
 import numpy as np
@@ -15,6 +16,11 @@ from .gates import new_gate
 __all__ = ["Crew", "usable_cores"]
 
 Task = Callable[[], object]
+LATE = 1e-3
+"""Seconds of waiting for a helper, beyond twice the own share, that mean that somebody else has its core."""
+FIRST_PAUSE, LONGEST_PAUSE = 64, 8192
+"""Runs done alone after that, more each time in a row: where every hand-over costs a time slice of the operating
+system, one thread is far quicker than two."""
 
 
 def usable_cores() -> int:
@@ -100,6 +106,8 @@ class Crew:
     def __init__(self, size: int) -> None:
         self.size = size
         self._helpers = [_Helper() for _ in range(size - 1)]
+        self._alone = 0
+        self._pause = FIRST_PAUSE
         finalize(self, _dismiss, self._helpers)
 
     @contextmanager
@@ -112,15 +120,37 @@ class Crew:
                 helper.end_shift()
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Do at most ``size`` tasks at the same time and wait for all; raises what one raised. Only inside a shift."""
+        """Do at most ``size`` tasks at the same time and wait for all; raises what one raised. Only inside a shift.
+
+        Where helpers come late because the cores are busy with something else, the calling thread does them all for a
+        while.
+        """
+        if self._alone:
+            self._alone -= 1
+            for task in tasks:
+                task()
+            return
         busy = self._helpers[: len(tasks) - 1]
         for helper, task in zip(busy, tasks[1:], strict=True):
             helper.start(task)
         errors: list[BaseException | None] = []
+        begun = perf_counter()
+        done = begun
         try:
             tasks[0]()
+            done = perf_counter()
         finally:
             errors += [helper.wait() for helper in busy]
+        if busy:
+            self._judge(done - begun, perf_counter() - done)
         for error in errors:
             if error is not None:
                 raise error
+
+    def _judge(self, worked: float, waited: float) -> None:
+        """Decide from the seconds of one run whether to go on together."""
+        if waited <= 2 * worked + LATE:
+            self._pause = FIRST_PAUSE
+            return
+        self._alone = self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)

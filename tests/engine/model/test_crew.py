@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from slotview.engine.model import gates
-from slotview.engine.model.crew import Crew, usable_cores
+from slotview.engine.model.crew import FIRST_PAUSE, Crew, usable_cores
 
 
 @pytest.fixture(params=[True, False], ids=["spinning", "sleeping"])
@@ -88,3 +88,19 @@ def test_threads_end_with_the_crew() -> None:
 
 def test_there_is_at_least_one_core() -> None:
     assert usable_cores() >= 1
+
+
+def test_where_a_helper_comes_late_the_caller_works_alone_for_a_while() -> None:
+    crew = Crew(2)
+
+    def threads() -> int:
+        seen: list[tuple[int, int]] = []
+        with crew.shift():
+            crew.run([noting(seen, 0), noting(seen, 1)])
+        assert [number for number, _ in sorted(seen)] == [0, 1]
+        return len({thread for _, thread in seen})
+
+    with crew.shift():
+        crew.run([int, lambda: time.sleep(0.05)])
+    assert [threads() for _ in range(FIRST_PAUSE)] == [1] * FIRST_PAUSE
+    assert threads() == 2
