@@ -104,7 +104,7 @@ class SlotviewApp(BaseApp[None]):
         return self.dashboard
 
     def on_mount(self) -> None:
-        """Set the backend to work; it has threads of its own."""
-        self.backend.start()
+        """Set the backend to work once the first frame is drawn; before, its threads would only hold that up."""
+        self.call_after_refresh(self.backend.start)
         if self._start is not None:
             self.call_after_refresh(self._start, self)

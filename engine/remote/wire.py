@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,9 @@ from .address import Address, Secret
 
 if TYPE_CHECKING:
     import httpx
+
+# Where Click and Rich are installed, httpx loads its own command line as well: half of its start-up time.
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None: not to be found
 
 __all__ = ["MAX_BODY", "UNREAD", "Answer", "Fault", "Grip", "Wire", "fault_of", "open_client"]
 
