@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter_ns
+
 from .chooser import pinned_slot
 from .ending import SERVER_ERROR, Endings
 from .job import ActionJob
@@ -19,11 +21,12 @@ NO_TOKENS = NO_RESTORE + "Invalid tokens in slot save file"
 
 
 class Actions:
-    """An action on a busy slot waits in the deferred queue."""
+    """An action on a busy slot waits in the deferred queue. Its time is the real one, whatever paces the steps."""
 
     def __init__(self, state: CoreState, endings: Endings) -> None:
         self._state = state
         self._endings = endings
+        self._begun = 0
 
     def handle(self, job: ActionJob) -> None:
         """Do it, or let it wait."""
@@ -36,11 +39,12 @@ class Actions:
         if work is None:
             self._endings.fail_job(job, "Invalid action")
             return
+        self._begun = perf_counter_ns()
         work(job, slot)
 
     def _done(self, job: ActionJob, n_tokens: int, n_bytes: int, data: bytes | None = None) -> None:
-        action = job.action
-        self._state.emit(ActionDone(job.task, 0, action.action, action.id_slot, n_tokens, n_bytes, 0, data))
+        action, time_us = job.action, (perf_counter_ns() - self._begun) // 1000
+        self._state.emit(ActionDone(job.task, 0, action.action, action.id_slot, n_tokens, n_bytes, time_us, data))
 
     def _save(self, job: ActionJob, slot: Slot) -> None:
         cache = self._state.cache

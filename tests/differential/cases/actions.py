@@ -16,11 +16,16 @@ NAMES = (
 )  # fmt: skip
 
 
+def _took(answer: object) -> bool:
+    return isinstance(answer, dict) and all(value > 0 for value in answer["timings"].values())
+
+
 def save_and_restore(c: Client) -> None:
     c.complete(tokens(23), 4, id_slot=0, ignore_eos=True)
-    c.ask("/slots/0?action=save", {"filename": "x.bin"})
+    saved = c.ask("/slots/0?action=save", {"filename": "x.bin"})
     c.slots()
-    c.ask("/slots/1?action=restore", {"filename": "x.bin"})
+    restored = c.ask("/slots/1?action=restore", {"filename": "x.bin"})
+    c.note("took time", [_took(saved), _took(restored)])
     c.slots()
     c.complete(tokens(8), 3, id_slot=1)
     c.ask("/slots/0?action=erase", {})
