@@ -47,6 +47,8 @@ class KvCache:
     def _place_unified(self, wants: Sequence[tuple[int, int]]) -> bool:
         stream = self.streams[0]
         total = sum(n for _, n in wants)
+        if total == 0:
+            return True
         head, parts = stream.head, list[CellIds]()
         for done in range(0, total, self._n_ubatch):
             cells = stream.take(min(self._n_ubatch, total - done))

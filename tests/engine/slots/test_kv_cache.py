@@ -87,6 +87,13 @@ def test_a_call_without_room_for_all_changes_nothing(unified: bool) -> None:
     cache.check()
 
 
+@pytest.mark.parametrize("unified", [True, False])
+def test_a_call_that_wants_nothing_gets_it(unified: bool) -> None:
+    cache = cache_of(unified=unified)
+    assert cache.place([])
+    cache.check()
+
+
 def test_single_tokens_without_room_for_all_change_nothing_in_any_stream() -> None:
     cache = cache_of(unified=False, n_ctx=512)
     cache.place([(1, 256)])
