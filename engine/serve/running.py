@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from ..host import EngineHost
 from ..model.interface import TokenIds
+from ..slots.cancel_order import cancel_order
 from ..slots.task import ActionTask, Failed, Result, TaskParams
 
 __all__ = ["RunningRequest"]
@@ -21,15 +22,18 @@ class RunningRequest:
         self._loop = asyncio.get_running_loop()
         self._arrived: asyncio.Queue[Sequence[Result]] = asyncio.Queue()
         self._ready: list[Result] = []
+        self._order: list[int] = []
         self._open: set[int] = set()
 
     def post(self, prompts: Sequence[TokenIds], params: TaskParams) -> None:
         """Hand the request in."""
-        self._open = set(self._host.post(prompts, params, self._sink))
+        self._order = cancel_order(self._host.post(prompts, params, self._sink), len(prompts))
+        self._open = set(self._order)
 
     def post_action(self, action: ActionTask) -> None:
         """Hand a slot action in."""
-        self._open = {self._host.post_action(action, self._sink)}
+        self._order = [self._host.post_action(action, self._sink)]
+        self._open = set(self._order)
 
     def _sink(self, results: Sequence[Result]) -> None:
         """Called by the engine's thread."""
@@ -50,7 +54,7 @@ class RunningRequest:
         if result.is_last:
             self._open.discard(result.task)
             if isinstance(result, Failed):
-                self.close()  # an error in one output ends the others
+                self._open = set()  # an error in one output has ended the others
         return result
 
     async def results(self) -> AsyncIterator[Result]:
@@ -59,7 +63,7 @@ class RunningRequest:
             yield await self.next()
 
     def close(self) -> None:
-        """Give up what is still running; the first task is freed first, as the last cancel overtakes the others."""
+        """Give up what is still running, by asking for the end of all tasks in the server's order."""
         if self._open:
-            self._host.cancel(sorted(self._open, reverse=True))
+            self._host.cancel(self._order)
             self._open = set()

@@ -104,7 +104,7 @@ class Core:
         """Queue one request and return its task ids by output index (prompts × ``n_cmpl``)."""
         queue, n = self._state.queue, max(1, params.n_cmpl)
         tasks = [queue.take_id() for _ in range(len(prompts) * n)]
-        request = Request(tuple(tasks))
+        request = Request(tuple(tasks), len(prompts))
         for number, prompt in enumerate(prompts):
             own = tasks[number * n : (number + 1) * n]
             family = [

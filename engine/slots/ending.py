@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..events import TaskEnded
 from . import answer
+from .cancel_order import cancel_order
 from .job import ActionJob, CancelJob, CompletionJob, Request
 from .slot import Phase, Slot
 from .state import CoreState
@@ -65,7 +66,7 @@ class Endings:
         """Whoever reads the answers stops at the first error and cancels all tasks of the request (spec §5.6)."""
         if not request.is_given_up:
             request.is_given_up = True
-            self.cancel(request.tasks)
+            self.cancel(cancel_order(request.tasks, request.n_prompts))
 
     def cancel(self, tasks: Iterable[int]) -> None:
         """Ask for the end of tasks, ended ones included; it comes at the next step boundary."""

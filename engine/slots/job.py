@@ -19,6 +19,7 @@ class Request:
     """The tasks of all outputs of one request; an error of one gives the others up, once."""
 
     tasks: tuple[int, ...]
+    n_prompts: int
     is_given_up: bool = False
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from slotview.engine.events import TaskDeferred, TaskEnded, TaskStarted
+from slotview.engine.slots.cancel_order import cancel_order
 from slotview.engine.slots.task import Progress, Started
 from tests.engine.slots.desk import Desk, numbered
 
@@ -233,3 +236,17 @@ def test_progress_is_told_at_the_start_and_for_every_piece() -> None:
     told = [(part.total, part.cache, part.processed) for part in desk.of(task, Progress)]
     assert told == [(101, 30, 30), (101, 30, 70), (101, 30, 101)]
     assert [part.time_us for part in desk.of(task, Progress)] == [0, 1000, 2000]
+
+
+@pytest.mark.parametrize(
+    ("n", "n_prompts", "asked"),
+    [
+        (3, 3, [2, 1, 0]),
+        (3, 1, [2, 0, 1]),
+        (6, 1, [5, 1, 0, 2, 3, 4]),
+        (8, 1, [7, 6, 5, 1, 0, 2, 3, 4]),
+        (12, 2, [11, 4, 3, 2, 0, 1, 5, 6, 7, 8, 9, 10]),
+    ],
+)
+def test_a_request_is_cancelled_in_the_order_of_a_hash_set(n: int, n_prompts: int, asked: list[int]) -> None:
+    assert [task - 40 for task in cancel_order(range(40, 40 + n), n_prompts)] == asked
