@@ -1,7 +1,7 @@
 """Random requests, cancels, saves and retunes for a while: `python -m tests.soak [--seconds 600] [--seed 1]`.
 
 Whenever everything is idle the core's invariants are checked; at the end every request has ended exactly once and the
-process holds no more memory than after the first third of the time. Prints one line every ten seconds and ends with 0 or 1.
+process holds no more memory than after the first third of the time. Prints a line every ten seconds; ends with 0 or 1.
 """
 
 from __future__ import annotations
