@@ -24,6 +24,7 @@ from .retune import flags_of, total_context
 
 __all__ = ["picture"]
 
+_UNHEARD = "unknown (no answer so far)"
 _WHY_NOT_WAITING = {
     EndpointState.OFF: "unknown (server started without --metrics)",
     EndpointState.ABSENT: "unknown (this server has no /metrics)",
@@ -31,6 +32,7 @@ _WHY_NOT_WAITING = {
     EndpointState.BAD: "unknown (/metrics is unreadable)",
     EndpointState.NO_ANSWER: "unknown (/metrics does not answer)",
     EndpointState.LOADING: "unknown (the model is being loaded)",
+    EndpointState.REFUSED: "unknown (the server refuses connections)",
 }
 
 
@@ -94,11 +96,15 @@ def _limit_of_all(known: Known) -> int | None:
 
 
 def _waiting(known: Known) -> WaitingView:
+    """Those who wait: what was told last stays while the server is gone, as the slots do."""
     state = known.state(Name.METRICS)
+    if not known.link.was_up:
+        return WaitingView(why=_UNHEARD)
     if known.metrics_every == 0:
         return WaitingView(why="unknown (/metrics is not asked: --metrics-every 0)")
-    if state is EndpointState.OK:
-        count = known.deferred
+    count = known.deferred
+    is_kept = count is not None and (known.link.up is False or state is EndpointState.UNKNOWN)
+    if state is EndpointState.OK or is_kept:
         return WaitingView(count, why=None if count is not None else "unknown (/metrics does not tell)")
     return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
 
@@ -154,6 +160,8 @@ def _candidates(facts: ServerFacts) -> tuple[int, ...]:
 
 
 def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
+    if known.props is None and known.slots is None:
+        return _UNHEARD
     ratio = known.totals.kv_ratio if known.state(Name.METRICS) is EndpointState.OK else None
     if ratio is not None and not told:
         return f"the server reports {min(ratio, 1.0):.0%} of its cells used"

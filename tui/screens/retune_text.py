@@ -20,7 +20,7 @@ def preview_text(preview: RetunePreview, now: Snapshot) -> Content:
     lines += [Content.assemble(("! ", "$text-warning"), plain(note)) for note in preview.notes]
     if preview.unknown:
         names = ", ".join(plain(name) for name in preview.unknown)
-        lines.append(Content.assemble(("? ", "$text-warning"), f"no endpoint tells: {names}"))
+        lines.append(Content.assemble(("? ", "$text-warning"), f"not known: {names}"))
     if preview.log:
         lines.append(Content(""))
     lines += [Content.styled(plain(line), "$foreground 60%") for line in preview.log]

@@ -15,10 +15,11 @@ import pytest
 
 from slotview.engine.backend import FireRequest
 from slotview.engine.events import Notice
+from slotview.engine.observe.meaning import pool_meaning, waiting_meaning
 from slotview.engine.remote import poller, schedule, verdict
 from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.snapshot import EndpointState, HealthState, Snapshot
-from tests.engine.remote.recorded import first_look, has_looked, healthy, recorded, slot, text, watching
+from tests.engine.remote.recorded import first_look, has_looked, healthy, metrics, recorded, slot, text, watching
 from tests.fake_server import FakeServer, Reply, Request, Route, Routes, error_reply, json_reply, refusing_port
 
 HANG = Reply(hang=True)
@@ -201,15 +202,24 @@ def test_c121_a_request_is_never_sent_twice() -> None:
 
 
 def test_a_lost_server_leaves_its_last_data() -> None:
-    with FakeServer(healthy(json_reply([slot(decoded=4)]))) as server, watching(server) as backend:
+    routes = healthy(json_reply([slot(decoded=4)]), metrics=metrics(requests_deferred=3))
+    with FakeServer(routes) as server, watching(server) as backend:
         backend.wait_until(has_looked, 5)
         server.stop()
         snapshot = backend.wait_until(in_state(HealthState.REFUSED), 5)
+        assert snapshot.waiting.count == 3
         assert snapshot.slots is not None
         assert snapshot.slots[0].n_decoded == 4
         with FakeServer(healthy(json_reply([slot(task=1, decoded=1)])), port=server.port):
             again = backend.wait_until(lambda s: bool(s.slots and s.slots[0].task == 1), 9)
     assert again.health.state is HealthState.OK
+
+
+def test_a_server_that_was_never_reached_tells_and_withholds_nothing() -> None:
+    with watching(f"http://127.0.0.1:{refusing_port()}") as backend:
+        snapshot = backend.wait_until(in_state(HealthState.REFUSED), 5)
+    assert pool_meaning(snapshot.pool) == "unknown (no answer so far)"
+    assert waiting_meaning(snapshot.waiting, snapshot.busy, None) == "unknown (no answer so far)"
 
 
 def test_a_proxy_without_its_server() -> None:
