@@ -9,12 +9,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from slotview.engine.backend import Backend
 
 from .app import BaseApp
 from .feed import Feed
+from .key_line import KeyLine
 from .screens.dashboard import Dashboard
 from .server_table import ServerRow, ServerTable
 
@@ -39,7 +39,7 @@ class Overview(Screen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the table and the keys."""
         yield ServerTable(id="servers")
-        yield Footer()
+        yield KeyLine()
 
     def on_mount(self) -> None:
         """Begin to look."""

@@ -12,7 +12,7 @@ from textual.events import Key, Resize
 from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from slotview.engine.snapshot import HealthState
 from slotview.widgets.busy_panel import BusyPanel
@@ -28,6 +28,7 @@ from slotview.widgets.speed_chart import SpeedChart
 from slotview.widgets.waiting_panel import WaitingPanel
 
 from ..feed import Feed
+from ..key_line import KeyLine
 from ..messages import Refreshed
 from ..tab_strip import TabStrip
 from .changes import ChangingScreen
@@ -105,7 +106,7 @@ class Dashboard(ChangingScreen):
             yield FindingsList(id="findings", classes=self._pane("findings"))
             yield LogView(id="log", classes=self._pane("log"))
             yield KvMap(id="cells", classes=self._pane("cells"))
-        yield Footer()
+        yield KeyLine()
 
     def _fold(self) -> None:
         """Take the classes of this size before there are widgets, so that their styles are made only once."""

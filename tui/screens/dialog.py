@@ -10,7 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Footer
+
+from ..key_line import KeyLine
 
 __all__ = ["Dialog"]
 
@@ -53,7 +54,7 @@ class Dialog(ModalScreen[AnswerT | None]):
         box = VerticalScroll(*self.inside(), classes="box", can_focus=self.has_class("-large"))
         box.border_title = self.title_text().replace("[", r"\[")
         yield box
-        yield Footer()
+        yield KeyLine()
 
     def action_leave(self) -> None:
         """Go back."""

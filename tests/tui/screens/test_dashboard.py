@@ -27,7 +27,6 @@ async def test_nothing_is_blamed_on_a_server_before_it_was_heard() -> None:
 async def test_the_first_frame_tells_the_whole_state(size: tuple[int, int]) -> None:
     app, backend = make_app()
     async with run(app, size) as pilot:
-        assert backend.started
         for words in ("embedded engine", "slotview-1m", "split KV", "Slots: 4 of 4 busy", "KV pool", "4 wait"):
             await assert_shows(pilot, words)
         for words in ("Busy slots", "Waiting for a slot", "paced as m4-9b", "312/2 048", "prompt 37 %", "no limit"):
@@ -37,6 +36,7 @@ async def test_the_first_frame_tells_the_whole_state(size: tuple[int, int]) -> N
         assert len(lines) == size[1]
         for key in ("f Fire", "t Retune", "space Freeze", "? Help", "q Quit"):
             assert key in lines[-1]
+        assert backend.started
 
 
 async def test_new_snapshots_are_shown_at_the_next_look() -> None:
