@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -84,19 +85,21 @@ class RemoteTicket:
         """Send it and follow the stream to its end. It is never sent again, whatever happens."""
         import httpx
 
+        if self._view.state.is_over:  # cancelled before it was sent
+            return
         timeout = httpx.Timeout(None, connect=5.0)
         extensions = {"trace": self._grip.trace}
         try:
             with client.stream("POST", path, json=body, timeout=timeout, extensions=extensions) as response:
                 self._follow(response)
         except (httpx.HTTPError, OSError, ValueError) as error:
-            self._fail(fault_of(error)[1])
-        self._fail("the stream ended before the answer did")
+            self.fail(fault_of(error)[1])
+        self.fail("the stream ended before the answer did")
 
     def _follow(self, response: httpx.Response) -> None:
         if response.status_code >= 300:
             refusal = read_refusal(response.status_code, _head(response.iter_bytes()))
-            self._fail(refusal.message, refusal.status)
+            self.fail(refusal.message, refusal.status)
             return
         self._started()
         for event in events(response.iter_bytes()):
@@ -113,7 +116,7 @@ class RemoteTicket:
     def _hear(self, event: Mapping[str, Any]) -> None:
         error = as_map(event.get("error"))
         if error:
-            self._fail(as_text(error.get("message")) or "error", as_count(error.get("code")))
+            self.fail(as_text(error.get("message")) or "error", as_count(error.get("code")))
             return
         with self._lock:
             if self._view.state.is_over:
@@ -152,7 +155,8 @@ class RemoteTicket:
         )
         self._end(RequestState.DONE, finish=_stop_word(event))
 
-    def _fail(self, text: str, status: int | None = None) -> None:
+    def fail(self, text: str, status: int | None = None) -> None:
+        """End it without an answer, unless it is over."""
         with self._lock:
             if not self._view.state.is_over:
                 self._change(status=status)
@@ -185,60 +189,51 @@ def _stop_word(event: Mapping[str, Any]) -> str | None:
 
 
 class Gun:
-    """Fires requests and keeps those that are open, to cancel them at the end."""
+    """Fires requests over one client and keeps those that are open, to cancel them at the end.
+
+    A thread of its own starts theirs: to start 255 takes seconds on a busy machine, and the screen asks for them.
+    """
 
     def __init__(self, address: Address, authorization: Secret | None, clock: Callable[[], float]) -> None:
         self._address = address
         self._authorization = authorization
         self._clock = clock
         self._fired = 0
-        self._open: list[tuple[RemoteTicket, threading.Thread]] = []
+        self._client: httpx.Client | None = None
+        self._starter = ThreadPoolExecutor(1, "slotview-starter")
+        self._open: list[RemoteTicket] = []
+        self._threads: list[threading.Thread] = []
 
     def fire(self, request: FireRequest, path: str, model: str | None) -> list[RemoteTicket]:
-        """Send ``request.count`` requests at once over a client of their own."""
-        client = open_client(self._address, self._authorization, keep=0)
-        body = body_of(request, model)
-        self._open = [(ticket, thread) for ticket, thread in self._open if thread.is_alive()]
-        tickets = []
-        left = _Countdown(request.count, client.close)
-        for _ in range(request.count):
-            self._fired += 1
-            ticket = RemoteTicket(self._fired, request.prompt, self._clock)
-            thread = threading.Thread(
-                target=self._run, args=(ticket, client, path, body, left), name=f"slotview-request-{ticket.number}",
-                daemon=True,
-            )  # fmt: skip
-            tickets.append(ticket)
-            self._open.append((ticket, thread))
-            thread.start()
+        """Send ``request.count`` requests at once; returns before they are sent."""
+        numbers = range(self._fired + 1, self._fired + 1 + request.count)
+        self._fired += request.count
+        tickets = [RemoteTicket(number, request.prompt, self._clock) for number in numbers]
+        self._open = [*(ticket for ticket in self._open if not ticket.view().state.is_over), *tickets]
+        self._starter.submit(self._start, tickets, path, body_of(request, model))
         return tickets
 
-    def _run(
-        self, ticket: RemoteTicket, client: httpx.Client, path: str, body: Mapping[str, object], left: _Countdown
-    ) -> None:
+    def _start(self, tickets: Sequence[RemoteTicket], path: str, body: Mapping[str, object]) -> None:
+        """Start a thread for each request, in the starter's thread."""
         try:
-            ticket.run(client, path, body)
-        finally:
-            left.one_less()
+            client = self._client = self._client or open_client(self._address, self._authorization, keep=0)
+        except (OSError, ValueError) as error:
+            for ticket in tickets:
+                ticket.fail(fault_of(error)[1])
+            return
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        for ticket in tickets:
+            name = f"slotview-request-{ticket.number}"
+            thread = threading.Thread(target=ticket.run, args=(client, path, body), name=name, daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     def close(self) -> None:
         """Cancel what is open."""
-        for ticket, _ in self._open:
+        for ticket in self._open:
             ticket.cancel()
-        for _, thread in self._open:
+        self._starter.shutdown()
+        for thread in self._threads:
             thread.join(0.5)
-
-
-class _Countdown:
-    """Calls ``done`` when the last of several threads is through."""
-
-    def __init__(self, count: int, done: Callable[[], None]) -> None:
-        self._left = count
-        self._done = done
-        self._lock = threading.Lock()
-
-    def one_less(self) -> None:
-        with self._lock:
-            self._left -= 1
-            if self._left == 0:
-                self._done()
+        if self._client is not None:
+            self._client.close()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from typing import Any
 
+import httpx
 import pytest
 
 from slotview.engine.backend import BackendError, FireRequest, RequestState, Ticket
+from slotview.engine.remote import fire, wire
 from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.remote.sse import events
 from tests.engine.remote.recorded import has_looked, healthy, recorded, watching
@@ -173,3 +176,37 @@ def test_a_server_that_answers_no_stream() -> None:
         (ticket,) = backend.submit(FireRequest("x"))
         finished(ticket)
     assert ticket.view().state is RequestState.FAILED
+
+
+def test_the_screen_does_not_wait_until_all_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To start 255 requests takes long; one that is cancelled before its turn is never sent."""
+    may_open = threading.Event()
+
+    def slow_to_open(*args: Any, **options: Any) -> httpx.Client:
+        may_open.wait(5)
+        return wire.open_client(*args, **options)
+
+    monkeypatch.setattr(fire, "open_client", slow_to_open)
+    with FakeServer(healthy(completion=recorded("completion_stream"))) as server, watching(server) as backend:
+        ready(backend)
+        (unwanted,) = backend.submit(FireRequest("Never"))
+        (ticket,) = backend.submit(FireRequest("Once"))
+        assert ticket.view().state is RequestState.WAITING
+        unwanted.cancel()
+        may_open.set()
+        finished(ticket)
+        assert [sent.json for sent in server.asked("/completion")] == [{"prompt": "Once", "stream": True}]
+    assert unwanted.view().state is RequestState.CANCELLED
+
+
+def test_a_client_that_cannot_be_made_is_that_requests_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_certificates(*args: Any, **options: Any) -> httpx.Client:
+        raise FileNotFoundError(2, "No such file")
+
+    with FakeServer(healthy()) as server, watching(server) as backend:
+        ready(backend)
+        monkeypatch.setattr(fire, "open_client", no_certificates)
+        (ticket,) = backend.submit(FireRequest("Once"))
+        finished(ticket)
+    assert ticket.view().state is RequestState.FAILED
+    assert ticket.view().finish == "SSL_CERT_FILE names no certificate file"
