@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .flag_words import effort, file_text, json_object, letters, samplers, token_bias
 from .kv_size import KV_TYPES
 
-__all__ = ["FLAGS", "HARMLESS", "REFUSED", "Flag", "Kind"]
+__all__ = ["FLAGS", "HARMLESS", "REFUSED", "REFUSED_VARIABLES", "Flag", "Kind"]
 
 
 class Kind(StrEnum):
@@ -26,7 +27,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One option. ``field`` is where its value goes (``group.name``); ``negative`` names switch it off."""
+    """One option. ``field`` is where its value goes (``group.name``); ``negative`` names switch it off.
+
+    ``read`` turns a text into the value and raises `ValueError`.
+    """
 
     field: str
     names: tuple[str, ...]
@@ -39,6 +43,7 @@ class Flag:
     choices: Mapping[str, object] = dataclasses.field(default_factory=dict)
     complaint: str = ""
     warning: str = ""
+    read: Callable[[str], object] = str
 
 
 ON_OFF = {
@@ -149,6 +154,15 @@ SLOTS = (
     ),
     Flag("n_keep", ("--keep",), Kind.INT, "", "tokens kept by a context shift; -1 = the prompt"),
     Flag("reverse_prompt", ("-r", "--reverse-prompt"), Kind.WORDS, "", "stop string of requests that give none"),
+    Flag(
+        "escape",
+        ("-e", "--escape"),
+        Kind.SWITCH,
+        "",
+        "\\n, \\t, \\x41 … in --reverse-prompt and --dry-sequence-breaker mean characters",
+        ("--no-escape",),
+    ),
+    Flag("special", ("-sp", "--special"), Kind.SWITCH, "", "show special tokens in answers"),
 )
 
 REUSE = (
@@ -211,7 +225,48 @@ HTTP = (
         "seconds between comment lines of silent streams",
     ),
     Flag("http.chat_template", ("--chat-template",), Kind.TEXT, "LLAMA_ARG_CHAT_TEMPLATE", "Jinja chat template"),
-    Flag("http.cors_origins", ("--cors-origins",), Kind.TEXT, "", "origins allowed by CORS"),
+    Flag(
+        "http.chat_template",
+        ("--chat-template-file",),
+        Kind.TEXT,
+        "LLAMA_ARG_CHAT_TEMPLATE_FILE",
+        "file with it",
+        read=file_text,
+    ),
+    Flag(
+        "http.chat_template_kwargs",
+        ("--chat-template-kwargs",),
+        Kind.TEXT,
+        "LLAMA_ARG_CHAT_TEMPLATE_KWARGS",
+        "JSON object of what the template sees by name",
+        read=json_object,
+    ),
+    Flag(
+        "http.reasoning_effort",
+        ("--reasoning-effort",),
+        Kind.TEXT,
+        "LLAMA_ARG_REASONING_EFFORT",
+        "level that the template sees; default = its own",
+        read=effort,
+    ),
+    Flag(
+        "http.reasoning",
+        ("-rea", "--reasoning"),
+        Kind.CHOICE,
+        "LLAMA_ARG_REASONING",
+        "on, off or auto: whether the template is to let the model think",
+        choices=ON_OFF | {"auto": None, "-1": None},
+    ),
+    Flag(
+        "http.prefill_assistant",
+        ("--prefill-assistant",),
+        Kind.SWITCH,
+        "LLAMA_ARG_PREFILL_ASSISTANT",
+        "go on with a last message of the assistant",
+        ("--no-prefill-assistant",),
+    ),
+    Flag("http.tags", ("--tags",), Kind.TEXT, "LLAMA_ARG_TAGS", "tags of the model"),
+    Flag("http.cors_origins", ("--cors-origins",), Kind.TEXT, "LLAMA_ARG_CORS_ORIGINS", "origins allowed by CORS"),
 )
 
 LOG = (
@@ -231,21 +286,30 @@ LOG = (
         "times in the log",
         ("--no-log-timestamps",),
     ),
-    Flag("log_jsonl", ("--log-jsonl",), Kind.SWITCH, "LLAMA_ARG_LOG_JSONL", "log lines as JSON"),
+    Flag("verbose", ("-v", "--verbose", "--log-verbose"), Kind.SWITCH, "", "log everything"),
+    Flag("log_disable", ("--log-disable",), Kind.SWITCH, "", "log nothing"),
+    Flag(
+        "log_jsonl",
+        ("--log-jsonl",),
+        Kind.SWITCH,
+        "LLAMA_ARG_LOG_JSONL",
+        "log lines as JSON",
+        ("--no-log-jsonl",),
+    ),
     Flag("log_file", ("--log-file",), Kind.TEXT, "LLAMA_ARG_LOG_FILE", "log to a file"),
 )
 
 SAMPLING = (
-    Flag("sampling.temperature", ("--temp", "--temperature"), Kind.FLOAT, "", "0 = greedy"),
+    Flag("sampling.temperature", ("--temp", "--temperature"), Kind.FLOAT, "LLAMA_ARG_TEMPERATURE", "0 = greedy"),
     Flag("sampling.top_k", ("--top-k",), Kind.INT, "LLAMA_ARG_TOP_K", "best tokens kept; 0 = off"),
-    Flag("sampling.top_p", ("--top-p",), Kind.FLOAT, "", "share of probability kept"),
-    Flag("sampling.min_p", ("--min-p",), Kind.FLOAT, "", "least probability beside the best"),
+    Flag("sampling.top_p", ("--top-p",), Kind.FLOAT, "LLAMA_ARG_TOP_P", "share of probability kept"),
+    Flag("sampling.min_p", ("--min-p",), Kind.FLOAT, "LLAMA_ARG_MIN_P", "least probability beside the best"),
     Flag("sampling.typical_p", ("--typical", "--typical-p"), Kind.FLOAT, "", "locally typical sampling"),
     Flag("sampling.seed", ("-s", "--seed"), Kind.INT, "", "-1 = random"),
     Flag("sampling.repeat_last_n", ("--repeat-last-n",), Kind.INT, "", "tokens looked at by penalties", low=0),
-    Flag("sampling.repeat_penalty", ("--repeat-penalty",), Kind.FLOAT, "", "1 = off"),
-    Flag("sampling.presence_penalty", ("--presence-penalty",), Kind.FLOAT, "", "0 = off"),
-    Flag("sampling.frequency_penalty", ("--frequency-penalty",), Kind.FLOAT, "", "0 = off"),
+    Flag("sampling.repeat_penalty", ("--repeat-penalty",), Kind.FLOAT, "LLAMA_ARG_REPEAT_PENALTY", "1 = off"),
+    Flag("sampling.presence_penalty", ("--presence-penalty",), Kind.FLOAT, "LLAMA_ARG_PRESENCE_PENALTY", "0 = off"),
+    Flag("sampling.frequency_penalty", ("--frequency-penalty",), Kind.FLOAT, "LLAMA_ARG_FREQUENCY_PENALTY", "0 = off"),
     Flag("sampling.mirostat", ("--mirostat",), Kind.INT, "", "0, 1 or 2", low=0, high=2),
     Flag("sampling.mirostat_eta", ("--mirostat-lr",), Kind.FLOAT, "", "how fast Mirostat learns"),
     Flag("sampling.mirostat_tau", ("--mirostat-ent",), Kind.FLOAT, "", "entropy that Mirostat aims at"),
@@ -258,6 +322,32 @@ SAMPLING = (
     Flag("sampling.dry_base", ("--dry-base",), Kind.FLOAT, "", "growth of DRY's penalty"),
     Flag("sampling.dry_allowed_length", ("--dry-allowed-length",), Kind.INT, "", "repetition without a penalty"),
     Flag("sampling.dry_penalty_last_n", ("--dry-penalty-last-n",), Kind.INT, "", "tokens looked at by DRY", low=0),
+    Flag(
+        "sampling.dry_sequence_breakers",
+        ("--dry-sequence-breaker",),
+        Kind.WORDS,
+        "",
+        "text that ends a repetition, in place of the usual ones; none = no such text",
+    ),
+    Flag("sampling.adaptive_target", ("--adaptive-target",), Kind.FLOAT, "", "aimed-at probability; negative = off"),
+    Flag("sampling.adaptive_decay", ("--adaptive-decay",), Kind.FLOAT, "", "how slowly that aim moves"),
+    Flag("sampling.samplers", ("--samplers",), Kind.TEXT, "", "samplers in their order, ; between", read=samplers),
+    Flag(
+        "sampling.samplers",
+        ("--sampler-seq", "--sampling-seq"),
+        Kind.TEXT,
+        "",
+        "the same by their letters: edskypmxt",
+        read=letters,
+    ),
+    Flag(
+        "sampling.logit_bias",
+        ("-l", "--logit-bias"),
+        Kind.WORDS,
+        "",
+        "15043+1 makes a token likelier, 15043-inf impossible",
+        read=token_bias,
+    ),
     Flag("sampling.ignore_eos", ("--ignore-eos",), Kind.SWITCH, "", "never end by itself"),
 )
 
@@ -283,24 +373,46 @@ def _ignored(*names: str, switch: bool = False) -> Flag:
     return Flag(f"ignored.{names[0].lstrip('-')}", names, Kind.SWITCH if switch else Kind.TEXT)
 
 
+_VALUES_IGNORED = """
+-tb --threads-batch|--threads-http|-C --cpu-mask|-Cr --cpu-range|--cpu-strict|--prio|--poll|-Cb --cpu-mask-batch
+-Crb --cpu-range-batch|--cpu-strict-batch|--prio-batch|--poll-batch|-ngl --gpu-layers --n-gpu-layers|-dev --device
+-ot --override-tensor|-ncmoe --n-cpu-moe|-ncffn --n-cpu-ffn|-sm --split-mode|-ts --tensor-split|-mg --main-gpu
+-lm --load-mode|-lzm --lazy-mode|-ctxcp --ctx-checkpoints --swa-checkpoints|-cms --checkpoint-min-step|--numa
+-hft --hf-token|-hff --hf-file|--log-colors|--reasoning-format|--pooling|--embd-normalize|--image-min-tokens
+--image-max-tokens|--mtmd-batch-max-tokens|--video-fps|--video-timestamp-interval|--video-ffmpeg-dir|--media-path
+-mmdev --mmproj-device|--ui-config --webui-config|--ui-config-file --webui-config-file|--models-max|--tools-runtime
+-td --threads-draft --spec-draft-threads|-tbd --threads-batch-draft --spec-draft-threads-batch
+-Cd --cpu-mask-draft --spec-draft-cpu-mask|-Crd --cpu-range-draft --spec-draft-cpu-range
+--spec-draft-cpu-strict --cpu-strict-draft|--spec-draft-prio --prio-draft|--spec-draft-poll --poll-draft
+-Cbd --cpu-mask-batch-draft --spec-draft-cpu-mask-batch|--spec-draft-cpu-strict-batch --cpu-strict-batch-draft
+--spec-draft-prio-batch --prio-batch-draft|--spec-draft-poll-batch --poll-batch-draft
+-otd --override-tensor-draft --spec-draft-override-tensor|-ncmoed --n-cpu-moe-draft --spec-draft-ncmoe
+--spec-draft-n-cpu-moe|--spec-draft-n-max|--spec-draft-n-min|--spec-synth-len|--spec-synth-rates
+--spec-draft-p-split --draft-p-split|--spec-draft-p-min --draft-p-min|--spec-draft-sampling
+-devd --device-draft --spec-draft-device|-ngld --gpu-layers-draft --n-gpu-layers-draft --spec-draft-ngl
+-ctkd --cache-type-k-draft --spec-draft-type-k|-ctvd --cache-type-v-draft --spec-draft-type-v
+--spec-ngram-mod-n-min|--spec-ngram-mod-n-max|--spec-ngram-mod-n-match|--spec-ngram-simple-size-n
+--spec-ngram-simple-size-m|--spec-ngram-simple-min-hits|--spec-ngram-map-k-size-n|--spec-ngram-map-k-size-m
+--spec-ngram-map-k-min-hits|--spec-ngram-map-k4v-size-n|--spec-ngram-map-k4v-size-m|--spec-ngram-map-k4v-min-hits
+"""
+_SWITCHES_IGNORED = """
+--mlock|--mmap --no-mmap|--warmup --no-warmup|--ui --no-ui --webui --no-webui|--swa-full|--jinja --no-jinja
+--perf --no-perf|-kvo --kv-offload -nkvo --no-kv-offload|--repack -nr --no-repack|--no-host|-cmoe --cpu-moe
+--check-tensors|--op-offload --no-op-offload|--offline|--lora-init-without-apply|--spm-infill|-bs --backend-sampling
+--mmproj-auto --no-mmproj --no-mmproj-auto|--mmproj-offload --no-mmproj-offload|--reuse-port
+--models-autoload --no-models-autoload|--reasoning-preserve --no-reasoning-preserve
+--spec-draft-backend-sampling --no-spec-draft-backend-sampling|-cmoed --cpu-moe-draft --spec-draft-cpu-moe
+"""
+
+
+def _groups(table: str) -> list[list[str]]:
+    """Options of a table: ``|`` or a line's end between two, blanks between the names of one."""
+    return [group.split() for line in table.split("\n") for group in line.split("|") if group]
+
+
 HARMLESS = (
-    _ignored("-tb", "--threads-batch"),
-    _ignored("--threads-http"),
-    _ignored("-ngl", "--gpu-layers", "--n-gpu-layers"),
-    _ignored("--mlock", switch=True),
-    _ignored("--mmap", "--no-mmap", switch=True),
-    _ignored("--warmup", "--no-warmup", switch=True),
-    _ignored("--ui", "--no-ui", "--webui", "--no-webui", switch=True),
-    _ignored("--swa-full", switch=True),
-    _ignored("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints"),
-    _ignored("-cms", "--checkpoint-min-step"),
-    _ignored("--jinja", "--no-jinja", switch=True),
-    _ignored("--perf", "--no-perf", switch=True),
-    _ignored("--numa"),
-    _ignored("--prio"),
-    _ignored("--poll"),
-    _ignored("--log-colors"),
-    _ignored("--reasoning-format"),
+    *(_ignored(*names) for names in _groups(_VALUES_IGNORED)),
+    *(_ignored(*names, switch=True) for names in _groups(_SWITCHES_IGNORED)),
     Flag(
         "ignored.dt", ("-dt", "--defrag-thold"), Kind.TEXT, warning="deprecated: there is no defragmentation any more"
     ),
@@ -308,18 +420,49 @@ HARMLESS = (
 
 FLAGS: tuple[Flag, ...] = (*SLOTS, *REUSE, *HTTP, *LOG, *SAMPLING, *OWN, *HARMLESS)
 
-_NO_ADAPTERS = "the engine has no LoRA adapters"
-_NO_DRAFTS = "the engine has no draft models"
-_NO_GRAMMAR = "the engine has no grammars"
-_NO_DOWNLOAD = "the engine loads local files only; give -m FILE"
-REFUSED: Mapping[str, str] = {
-    **dict.fromkeys(("--lora", "--lora-scaled"), _NO_ADAPTERS),
-    **dict.fromkeys(("-md", "--model-draft", "--draft", "--draft-max", "--draft-min"), _NO_DRAFTS),
-    **dict.fromkeys(("--grammar", "--grammar-file", "-j", "--json-schema"), _NO_GRAMMAR),
-    **dict.fromkeys(("-hf", "-hfr", "--hf-repo", "-mu", "--model-url"), _NO_DOWNLOAD),
-    **dict.fromkeys(("--embedding", "--embeddings", "--rerank", "--reranking"), "the engine only completes text"),
-    **dict.fromkeys(("-mm", "--mmproj"), "the engine reads text only"),
-    **dict.fromkeys(("--ssl-key-file", "--ssl-cert-file"), "put a proxy in front for TLS"),
-    "--sleep-idle-seconds": "the engine does not unload its model",
-    "--models-dir": "the engine serves one model, not a router",
+_REASONS = {
+    "the engine has no LoRA adapters": "--lora --lora-scaled",
+    "the engine has no control vectors": "--control-vector --control-vector-scaled --control-vector-layer-range",
+    "the engine has no draft models": "-md --model-draft --spec-draft-model -hfd -hfrd --hf-repo-draft --spec-draft-hf"
+    " --spec-type --spec-default -lcs --lookup-cache-static -lcd --lookup-cache-dynamic --draft --draft-n --draft-max"
+    " --draft-min --draft-n-min --spec-ngram-size-n --spec-ngram-size-m --spec-ngram-min-hits",
+    "the engine has no grammars": "--grammar --grammar-file -j --json-schema -jf --json-schema-file",
+    "the engine loads local files only; give -m FILE": "-hf -hfr --hf-repo -mu --model-url -dr --docker-repo"
+    " --embd-gemma-default --fim-qwen-1.5b-default --fim-qwen-3b-default --fim-qwen-7b-default --fim-qwen-7b-spec"
+    " --fim-qwen-14b-spec --fim-qwen-30b-default --gpt-oss-20b-default --gpt-oss-120b-default"
+    " --vision-gemma-4b-default --vision-gemma-12b-default",
+    "the engine only completes text": "--embedding --embeddings --rerank --reranking",
+    "the engine reads text only": "-mm --mmproj -mmu --mmproj-url",
+    "the engine takes a model as its file describes it": "--override-kv --rope-scaling --rope-scale --rope-freq-base"
+    " --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-slow --yarn-beta-fast",
+    "the engine computes in its own process": "--rpc",
+    "the engine has no tools": "--tools --mcp-servers-config --mcp-servers-json -ag --agent -no-ag --no-agent"
+    " --ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy --no-webui-mcp-proxy",
+    "the engine does not tell thoughts from answers": "--reasoning-budget --reasoning-budget-message"
+    " --skip-chat-parsing --no-skip-chat-parsing",
+    "the engine's CORS headers are those of the defaults": "--cors-methods --cors-headers --cors-credentials"
+    " --no-cors-credentials",
+    "the engine serves no files": "--path",
+    "the engine writes no prompts to files": "--log-prompts-dir",
+    "put a proxy in front for TLS": "--ssl-key-file --ssl-cert-file",
+    "the engine does not unload its model": "--sleep-idle-seconds",
+    "the engine serves one model, not a router": "--models-dir --models-preset",
+    "that is about llama.cpp itself; ask its llama-server": "--list-devices -cl --cache-list --completion-bash",
 }
+REFUSED: Mapping[str, str] = {name: why for why, names in _REASONS.items() for name in names.split()}
+
+_VARIABLES = {
+    "DOCKER_REPO": "-dr", "HF_REPO": "-hf", "MODEL_URL": "-mu", "EMBEDDINGS": "--embedding", "RERANKING": "--rerank",
+    "MMPROJ": "-mm", "MMPROJ_URL": "-mmu", "SPEC_DRAFT_MODEL": "-md", "SPEC_DRAFT_HF_REPO": "-hfd",
+    "SPEC_TYPE": "--spec-type", "DRAFT_MAX": "--draft", "DRAFT_MIN": "--draft-min", "RPC": "--rpc",
+    "ROPE_SCALING_TYPE": "--rope-scaling", "ROPE_SCALE": "--rope-scale", "ROPE_FREQ_BASE": "--rope-freq-base",
+    "ROPE_FREQ_SCALE": "--rope-freq-scale", "YARN_ORIG_CTX": "--yarn-orig-ctx", "YARN_EXT_FACTOR": "--yarn-ext-factor",
+    "YARN_ATTN_FACTOR": "--yarn-attn-factor", "YARN_BETA_SLOW": "--yarn-beta-slow",
+    "YARN_BETA_FAST": "--yarn-beta-fast", "TOOLS": "--tools", "AGENT": "--agent", "UI_MCP_PROXY": "--ui-mcp-proxy",
+    "MCP_SERVERS_CONFIG": "--mcp-servers-config", "MCP_SERVERS_JSON": "--mcp-servers-json",
+    "THINK_BUDGET": "--reasoning-budget", "THINK_BUDGET_MESSAGE": "--reasoning-budget-message",
+    "SKIP_CHAT_PARSING": "--skip-chat-parsing", "CORS_METHODS": "--cors-methods", "CORS_HEADERS": "--cors-headers",
+    "CORS_CREDENTIALS": "--cors-credentials", "STATIC_PATH": "--path", "SSL_KEY_FILE": "--ssl-key-file",
+    "SSL_CERT_FILE": "--ssl-cert-file", "MODELS_DIR": "--models-dir", "MODELS_PRESET": "--models-preset",
+}  # fmt: skip
+REFUSED_VARIABLES: Mapping[str, str] = {f"LLAMA_ARG_{name}": REFUSED[flag] for name, flag in _VARIABLES.items()}

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .context import LaunchFlags
-from .flag_table import FLAGS, REFUSED, Flag, Kind
+from .flag_table import FLAGS, REFUSED, REFUSED_VARIABLES, Flag, Kind
+from .flag_words import unescaped
 from .model.sampling_params import SamplingParams
 
 __all__ = ["EngineFlags", "FlagError", "HttpFlags", "parse_flags"]
 
 TRUE_WORDS = ("on", "enabled", "true", "1")
 FALSE_WORDS = ("off", "disabled", "false", "0")
+EVERYTHING, NOTHING = 2**31 - 1, -1  # verbosities
 
 
 class FlagError(ValueError):
@@ -37,6 +39,11 @@ class HttpFlags:
     timeout: int = 3600
     sse_ping_interval: int = 30
     chat_template: str = ""
+    chat_template_kwargs: Mapping[str, object] = field(default_factory=dict)
+    reasoning: bool | None = None
+    reasoning_effort: str = ""
+    prefill_assistant: bool = True
+    tags: str = ""
     cors_origins: str = "*"
 
 
@@ -53,6 +60,7 @@ class EngineFlags:
     cont_batching: bool = True
     context_shift: bool = False
     reverse_prompt: tuple[str, ...] = ()
+    special: bool = False
     slot_prompt_similarity: float = 0.1
     cache_prompt: bool = True
     cache_reuse: int = 0
@@ -91,6 +99,9 @@ def parse_flags(words: Sequence[str], environ: Mapping[str, str] | None = None) 
 def _read_environment(environ: Mapping[str, str], values: dict[str, object]) -> dict[str, str]:
     """Take values from the environment; returns field → variable for those found."""
     found: dict[str, str] = {}
+    for name in sorted(REFUSED_VARIABLES.keys() & environ.keys()):
+        if environ[name] not in ("", *FALSE_WORDS):
+            raise FlagError(f"error: environment variable {name} is not possible here: {REFUSED_VARIABLES[name]}")
     for flag in FLAGS:
         if not flag.env:
             continue
@@ -134,20 +145,20 @@ def _read_option(
         if not equals and not rest:
             raise FlagError(f'error while handling argument "{name}": error: expected value for argument')
         text = attached if equals else rest.pop(0)
-        _store(flag, name, text, values, append=flag.field in seen)
+        _store(flag, name, text, values, append=flag.names[0] in seen)
     if flag.field in environment:
         warnings.append(
             f"warn: {environment[flag.field]} environment variable is set, but will be overwritten by command line"
             f" argument {name}"
         )
-    elif flag.field in seen and flag.kind not in (Kind.LIST, Kind.WORDS, Kind.SWITCH):
+    elif flag.names[0] in seen and flag.kind not in (Kind.LIST, Kind.WORDS, Kind.SWITCH):
         warnings.append(
             f"DEPRECATED: argument '{name}' specified multiple times, use comma-separated values instead"
             " (only last value will be used)"
         )
     if flag.warning:
         warnings.append(f"warn: {name}: {flag.warning}")
-    seen.add(flag.field)
+    seen.add(flag.names[0])
 
 
 def _store(flag: Flag, name: str, text: str, values: dict[str, object], *, append: bool) -> None:
@@ -179,9 +190,16 @@ def _convert(flag: Flag, text: str) -> object:
         case Kind.LIST:
             return tuple(part for part in text.split(",") if part)
         case Kind.WORDS:
-            return (text,)
+            return (_read(flag, text),)
         case _:
-            return text
+            return _read(flag, text)
+
+
+def _read(flag: Flag, text: str) -> object:
+    try:
+        return flag.read(text)
+    except ValueError as error:
+        raise FlagError(str(error)) from None
 
 
 def _number(flag: Flag, text: str, kind: type[int] | type[float]) -> int | float:
@@ -201,6 +219,7 @@ def _number(flag: Flag, text: str, kind: type[int] | type[float]) -> int | float
 
 def _assemble(values: dict[str, object]) -> EngineFlags:
     """Sort values into the frozen groups by the field's prefix."""
+    _settle(values)
     groups: dict[str, dict[str, object]] = {"launch": {}, "http": {}, "sampling": {}, "": {}}
     for name, value in values.items():
         group, dot, short = name.partition(".")
@@ -213,6 +232,23 @@ def _assemble(values: dict[str, object]) -> EngineFlags:
         sampling=SamplingParams(**groups["sampling"]),  # type: ignore[arg-type]
         **groups[""],  # type: ignore[arg-type]
     )
+
+
+def _settle(values: dict[str, object]) -> None:
+    """Bring what several flags say together."""
+    if values.pop("verbose", False):
+        values["verbosity"] = EVERYTHING
+    if values.pop("log_disable", False):
+        values["verbosity"] = NOTHING
+    means_characters = values.pop("escape", True)
+    for name in ("reverse_prompt", "sampling.dry_sequence_breakers"):
+        words = values.get(name)
+        if isinstance(words, tuple) and means_characters:
+            values[name] = tuple(unescaped(word) for word in words)
+    breakers = values.get("sampling.dry_sequence_breakers")
+    if isinstance(breakers, tuple) and "none" in breakers:
+        last = len(breakers) - breakers[::-1].index("none")
+        values["sampling.dry_sequence_breakers"] = breakers[last:]
 
 
 BY_NAME = {name: flag for flag in FLAGS for name in (*flag.names, *flag.negative)}

@@ -95,6 +95,7 @@ def core_options(flags: EngineFlags) -> CoreOptions:
         batching=flags.batching,
         verbosity=flags.verbosity,
         slots_debug=flags.slots_debug,
+        special=flags.special,
     )
 
 

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["DEFAULT_SAMPLERS", "RANDOM_SEED", "SamplingParams"]
+__all__ = ["DEFAULT_SAMPLERS", "RANDOM_SEED", "SamplingParams", "sampler_letters", "sampler_names"]
 
 RANDOM_SEED = 0xFFFFFFFF
 DEFAULT_SAMPLERS = ("penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature")
+_LETTERS = dict(zip("edskypmxtia", (*DEFAULT_SAMPLERS, "infill", "adaptive_p"), strict=True))
+_NAMES = {name.replace("_", ""): name for name in _LETTERS.values()} | {
+    "temp": "temperature", "typ": "typ_p", "typicalp": "typ_p", "typical": "typ_p", "nucleus": "top_p",
+}  # fmt: skip
+
+
+def sampler_letters(letters: str) -> tuple[str, ...]:
+    """Samplers by their letters; unknown ones are dropped."""
+    return tuple(_LETTERS[letter] for letter in letters if letter in _LETTERS)
+
+
+def sampler_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Samplers by their names in any spelling; unknown ones are dropped."""
+    words = [name.lower().replace("-", "").replace("_", "") for name in names]
+    return tuple(_NAMES[word] for word in words if word in _NAMES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from .body import type_name
 from .errors import ThrownError, not_supported
 from .fields import to_int32
 from .messages import Message, join_parts, read_messages
-from .params import REASONING_FORMATS
+from .unfollowed import REASONING_FORMATS
 
-__all__ = ["ChatPrompt", "read_chat"]
+__all__ = ["ChatPrompt", "ChatRules", "read_chat"]
 
 CHANNEL = "<|channel|>"  # only templates with it tell developers from the system
 CHAT_FORMAT = 2  # "peg-native", by its number
@@ -33,6 +33,18 @@ class ChatPrompt:
     text: str
     prefill: str = ""
     fields: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRules:
+    """What the command line says about chats; ``variables`` are seen by the template unless a body says otherwise.
+
+    ``thinks`` None = unless the body wants no effort.
+    """
+
+    variables: Mapping[str, object] = field(default_factory=dict)
+    thinks: bool | None = None
+    prefills: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +75,17 @@ class _Renderer:
         return "" if token is None else self.tokenizer.piece(token, special=True).decode("utf-8", "replace")
 
 
-def read_chat(body: Mapping[str, object], tokenizer: Tokenizer, template: str) -> ChatPrompt:
+def read_chat(
+    body: Mapping[str, object], tokenizer: Tokenizer, template: str, rules: ChatRules | None = None
+) -> ChatPrompt:
     """Check and render a chat body, in the server's order. Raises `ApiError`."""
     _check_response_format(body.get("response_format"))
+    rules = rules or ChatRules()
     messages = read_messages(body)
     _check_tools(body)
-    add, goes_on = _ending(body, messages)
+    add, goes_on = _ending(body, messages, rules)
     _check_reasoning_format(body)
-    renderer = _Renderer(tokenizer, template, _variables(body))
+    renderer = _Renderer(tokenizer, template, _variables(body, rules))
     if goes_on:
         return _continued(body, messages, renderer)
     plain, asking, generation_prompt = renderer.render(messages)
@@ -113,14 +128,14 @@ def _check_tools(body: Mapping[str, object]) -> None:
         raise ThrownError(f"Invalid tool_choice: {choice}")
 
 
-def _ending(body: Mapping[str, object], messages: Sequence[Message]) -> tuple[bool, bool]:
+def _ending(body: Mapping[str, object], messages: Sequence[Message], rules: ChatRules) -> tuple[bool, bool]:
     """Whether a generation prompt is added, and whether the last message is the beginning of the answer."""
     wanted = body.get("add_generation_prompt")
     add = wanted if isinstance(wanted, bool) else True
     told = body.get("continue_final_message")
     goes_on = told is True or told in ("content", "reasoning_content")
     by_assistant = bool(messages) and messages[-1]["role"] == "assistant"
-    if by_assistant and not goes_on:
+    if by_assistant and not goes_on and rules.prefills:
         if len(messages) > 1 and messages[-2]["role"] == "assistant":
             raise ThrownError("Cannot have 2 or more assistant messages at the end of the list.")
         add, goes_on = False, True
@@ -141,10 +156,10 @@ def _check_reasoning_format(body: Mapping[str, object]) -> None:
         raise ThrownError(f"Unknown reasoning format: {name}", "server_error")
 
 
-def _variables(body: Mapping[str, object]) -> dict[str, object]:
+def _variables(body: Mapping[str, object], rules: ChatRules) -> dict[str, object]:
     """What the template sees by name: the body may add to it."""
     given = body.get("chat_template_kwargs")
-    variables = dict(given) if isinstance(given, dict) else {}
+    variables = {**rules.variables, **(given if isinstance(given, dict) else {})}
     if isinstance(thinks := variables.get("enable_thinking"), str):
         kind = type_name(thinks)
         raise ThrownError(f'invalid type for "enable_thinking" (expected boolean, got {kind})')
@@ -153,7 +168,8 @@ def _variables(body: Mapping[str, object]) -> dict[str, object]:
         variables.pop("reasoning_effort", None)
     elif isinstance(effort, str) and effort:
         variables["reasoning_effort"] = effort
-    return {"enable_thinking": effort != "none", **variables}
+    thinks = effort != "none" if rules.thinks is None else rules.thinks
+    return {"enable_thinking": thinks, **variables}
 
 
 def _fields(body: Mapping[str, object], generation_prompt: str) -> dict[str, object]:

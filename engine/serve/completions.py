@@ -118,14 +118,14 @@ async def input_tokens(request: Request) -> Response:
     state = _state(request)
     body = await read_members(request)
     tokenizer = state.model.tokenizer
-    prompt = await asyncio.to_thread(read_chat, body, tokenizer, state.chat_template)
+    prompt = await asyncio.to_thread(read_chat, body, tokenizer, state.chat_template, state.chat_rules)
     tokens = await asyncio.to_thread(tokenizer.encode, prompt.text)
     return json_reply({"input_tokens": len(tokens), "object": "response.input_tokens"})
 
 
 def _prepare_chat(body: Json, state: ServerState) -> tuple[ChatPrompt, Prepared]:
     tokenizer = state.model.tokenizer
-    prompt = read_chat(body, tokenizer, state.chat_template)
+    prompt = read_chat(body, tokenizer, state.chat_template, state.chat_rules)
     options = read_params({**body, **prompt.fields}, state.flags, state.engine.core.plan.n_slots, tokenizer)
     return prompt, ([tokenizer.encode(prompt.text)], options)
 

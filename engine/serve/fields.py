@@ -57,17 +57,19 @@ class Fields:
         return min(high, max(low, self.integer(name, default=default)))
 
     def real(self, name: str, *, default: float, low: float | None = None, high: float | None = None) -> float:
-        """A 32-bit number, brought into a range where there is one."""
+        """A 32-bit number, brought into a range where there is one; the default is taken as it is."""
         value = self._body.get(name)
-        number = as_f32(default if value is None else self._number(name, value))
+        if value is None:
+            return as_f32(default)
+        number = as_f32(self._number(name, value))
         if low is not None:
             number = max(low, number)
         return number if high is None else min(high, number)
 
     def checked_real(self, name: str, *, default: float, low: float, high: float) -> float:
-        """A 32-bit number that is refused outside its range."""
+        """A 32-bit number that is refused outside its range; the default is taken as it is."""
         number = self.real(name, default=default)
-        if not low <= number <= as_f32(high):
+        if self._body.get(name) is not None and not low <= number <= as_f32(high):
             wanted = f"between {low:.6f} <= value <= {high:.6f}"
             raise ApiError(f"Field '{name}': Value must be {wanted}, but got {number:.6f}")
         return number

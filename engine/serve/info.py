@@ -131,7 +131,7 @@ async def models(request: Request) -> Response:
     data: Json = {
         "id": name,
         "aliases": state.aliases or [name],
-        "tags": [],
+        "tags": sorted({tag for tag in state.flags.http.tags.split(",") if tag}),
         "object": "model",
         "architecture": {"input_modalities": ["text"], "output_modalities": ["text"]},
         "created": int(time.time()),

@@ -9,22 +9,16 @@ from dataclasses import dataclass, replace
 
 from ..flags import EngineFlags
 from ..model.interface import Tokenizer
-from ..model.sampling_params import DEFAULT_SAMPLERS, SamplingParams
+from ..model.sampling_params import SamplingParams, sampler_letters, sampler_names
 from ..slots.task import TaskParams
 from .body import as_f32
 from .errors import ApiError, not_supported
 from .fields import INT64_MAX, INT64_MIN, Fields, to_int32, wrong_type
+from .unfollowed import check_adapters, read_unfollowed
 
 __all__ = ["RequestOptions", "read_params"]
 
-SAMPLER_LETTERS = dict(zip("edskypmxtia", (
-    "penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "infill", "adaptive_p",
-), strict=True))  # fmt: skip
-SAMPLER_NAMES = {name.replace("_", ""): name for name in SAMPLER_LETTERS.values()} | {
-    "temp": "temperature", "typ": "typ_p", "typicalp": "typ_p", "typical": "typ_p", "nucleus": "top_p",
-}  # fmt: skip
-CHAT_FORMATS = ("Content-only", "peg-simple", "peg-native", "peg-gemma4", "peg-minimax-m3")
-REASONING_FORMATS = ("none", "auto", "deepseek", "deepseek-legacy")
+Bias = tuple[tuple[int, float], ...]
 INTEGER_KEY = re.compile(r"[ \t-\r]*[+-]?[0-9]+")
 
 
@@ -52,17 +46,18 @@ def read_params(body: Mapping[str, object], flags: EngineFlags, n_slots: int, to
     ping = fields.integer("sse_ping_interval", default=flags.http.sse_ping_interval, low=-1)
     lengths = _lengths(fields, flags, n_slots)
     sampling = _sampling(fields, flags.sampling)
-    shown_only = _shown_only(fields)
+    unfollowed = read_unfollowed(fields, tokenizer)
     params = replace(
         lengths,
-        sampling=_biased(sampling, fields, tokenizer),
+        sampling=_biased(sampling, fields, flags.sampling.logit_bias, tokenizer),
         stop=_stop(fields, flags),
         timings_per_token=timings,
         stream=stream,
         cache_prompt=cache_prompt,
         return_tokens=tokens,
         return_progress=progress,
-        extra=shown_only,
+        preserved=unfollowed.preserved,
+        extra=unfollowed.shown,
     )
     params = replace(params, sampling=replace(params.sampling, samplers=_samplers(fields, flags)))
     _refuse(fields)
@@ -71,37 +66,10 @@ def read_params(body: Mapping[str, object], flags: EngineFlags, n_slots: int, to
 
 def _refuse(fields: Fields) -> None:
     """Fields that are right and ask for what is not here; those that are wrong have been told before."""
-    if fields.raw("lora"):
-        raise not_supported("LoRA adapters")
     if fields.raw("json_schema") is not None:
         raise not_supported("JSON schemas")
     if isinstance(grammar := fields.raw("grammar"), str) and grammar:
         raise not_supported("grammars")
-
-
-def _shown_only(fields: Fields) -> dict[str, object]:
-    """Fields about reasoning and grammars: checked and shown, and nothing here follows them."""
-    lora = fields.raw("lora")
-    if lora is not None and not isinstance(lora, list):
-        raise ApiError("Field 'lora': Error: 'lora' must be an array of objects with 'id' and 'scale' fields")
-    lazy = fields.boolean("grammar_lazy", default=False)
-    chat_format = fields.integer("chat_format", default=0)
-    reasoning_format = fields.string("reasoning_format", default="deepseek")
-    if reasoning_format not in REASONING_FORMATS:
-        raise ApiError(f"Field 'reasoning_format': Unknown reasoning format: {reasoning_format}")
-    generation_prompt = fields.string("generation_prompt", default="")
-    for name in ("parse_tool_calls", "echo", "reasoning_control"):
-        fields.boolean(name, default=False)
-    fields.integer("reasoning_budget_tokens", default=-1, low=-1)
-    if not 0 <= chat_format < len(CHAT_FORMATS):
-        raise ApiError("Unknown chat format", "server_error")
-    return {
-        "backend_sampling": fields.boolean("backend_sampling", default=False),
-        "chat_format": CHAT_FORMATS[chat_format],
-        "generation_prompt": generation_prompt,
-        "grammar_lazy": lazy,
-        "reasoning_format": reasoning_format,
-    }
 
 
 def _lengths(fields: Fields, flags: EngineFlags, n_slots: int) -> TaskParams:
@@ -166,15 +134,21 @@ def _dry_base(fields: Fields, base: SamplingParams) -> float:
     return as_f32(base.dry_base) if value < 1 else value
 
 
-def _biased(sampling: SamplingParams, fields: Fields, tokenizer: Tokenizer) -> SamplingParams:
-    """With the request's own bias, then what ``ignore_eos`` adds."""
-    own = _logit_bias(fields.raw("logit_bias"), tokenizer)
+def _biased(sampling: SamplingParams, fields: Fields, base: Bias, tokenizer: Tokenizer) -> SamplingParams:
+    """With the request's bias or that of the server, then what ``ignore_eos`` adds to the one where it stands."""
+    ends = tuple((token, -math.inf) for token in sorted(tokenizer.eog))
+    if fields.raw("logit_bias") is None:
+        bias = (*base, *ends) if sampling.ignore_eos else base
+    else:
+        bias = _logit_bias(fields.raw("logit_bias"), tokenizer)
+    if fields.boolean("ignore_eos", default=False):
+        bias = (*bias, *ends)
     ignore_eos = fields.boolean("ignore_eos", default=sampling.ignore_eos)
-    ends = sorted(tokenizer.eog) if ignore_eos else []
-    return replace(sampling, logit_bias=(*own, *((token, -math.inf) for token in ends)), ignore_eos=ignore_eos)
+    return replace(sampling, logit_bias=bias, ignore_eos=ignore_eos)
 
 
 def _breakers(fields: Fields, base: SamplingParams) -> tuple[str, ...]:
+    check_adapters(fields.raw("lora"))
     value = fields.raw("dry_sequence_breakers")
     if value is None:
         return base.dry_sequence_breakers
@@ -189,17 +163,13 @@ def _samplers(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
     """Names in any spelling, or a string of letters; unknown ones are dropped."""
     value = fields.raw("samplers")
     if isinstance(value, str):
-        return tuple(SAMPLER_LETTERS[letter] for letter in value if letter in SAMPLER_LETTERS)
+        return sampler_letters(value)
     if isinstance(value, list):
-        words = [_sampler_word(word) for word in value]
-        return tuple(SAMPLER_NAMES[word] for word in words if word in SAMPLER_NAMES)
-    return flags.sampling.samplers or DEFAULT_SAMPLERS
-
-
-def _sampler_word(word: object) -> str:
-    if not isinstance(word, str):
-        raise wrong_type("samplers", "string", word)
-    return word.lower().replace("-", "").replace("_", "")
+        for word in value:
+            if not isinstance(word, str):
+                raise wrong_type("samplers", "string", word)
+        return sampler_names(value)
+    return flags.sampling.samplers
 
 
 def _stop(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
@@ -219,7 +189,7 @@ def _stop(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
     return tuple(words) or flags.reverse_prompt
 
 
-def _logit_bias(value: object, tokenizer: Tokenizer) -> tuple[tuple[int, float], ...]:
+def _logit_bias(value: object, tokenizer: Tokenizer) -> Bias:
     """Pairs of token and bias from a list of pairs or an object; other shapes are ignored."""
     pairs: list[tuple[object, object]] = []
     if isinstance(value, list):

@@ -41,8 +41,12 @@ def params_json(params: TaskParams, *, full: bool = False) -> Json:
         shown["logit_bias"] = [{"bias": _bias(bias), "token": token} for token, bias in sampling.logit_bias]
     shown |= {"n_probs": sampling.n_probs, "min_keep": sampling.min_keep}
     if full:
-        lazy = extra.get("grammar_lazy", False)
-        shown |= {"grammar": "", "grammar_lazy": lazy, "grammar_triggers": [], "preserved_tokens": []}
+        shown |= {
+            "grammar": "",
+            "grammar_lazy": extra.get("grammar_lazy", False),
+            "grammar_triggers": extra.get("grammar_triggers", []),
+            "preserved_tokens": extra.get("preserved_tokens", []),
+        }
     return shown | {
         "chat_format": extra.get("chat_format", "Content-only"),
         "reasoning_format": reasoning,
@@ -53,7 +57,7 @@ def params_json(params: TaskParams, *, full: bool = False) -> Json:
         "timings_per_token": params.timings_per_token,
         "post_sampling_probs": sampling.post_sampling_probs,
         "backend_sampling": extra.get("backend_sampling", False),
-        "lora": [],
+        "lora": extra.get("lora", []),
     }
 
 

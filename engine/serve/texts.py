@@ -98,7 +98,7 @@ async def apply_template(request: Request) -> Response:
     """POST /apply-template."""
     state = _state(request)
     body = await read_members(request)
-    prompt = await asyncio.to_thread(read_chat, body, state.model.tokenizer, state.chat_template)
+    prompt = await asyncio.to_thread(read_chat, body, state.model.tokenizer, state.chat_template, state.chat_rules)
     return json_reply({"prompt": prompt.text})
 
 

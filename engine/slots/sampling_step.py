@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 
 from ..model.interface import FloatRows
@@ -129,7 +129,7 @@ class SamplingStep:
         slot.t_gen_last = state.now
         if job.params.return_tokens:
             slot.generated.append(token)
-        piece, is_eog = self._piece(token), token in self._eog
+        piece, is_eog = self._piece(token, job.params.preserved), token in self._eog
         chunk = add_text(slot, token, piece, is_eog)
         if chunk is not None:
             probs = self._probs(slot, token, chunk, logits, row) if job.params.sampling.n_probs > 0 else None
@@ -141,10 +141,13 @@ class SamplingStep:
         elif state.log.info and (line := generation_line(slot, state.now)) is not None:
             state.log.slot("I", "print_timings_tg"[:12], slot, line)
 
-    def _piece(self, token: int) -> bytes:
+    def _piece(self, token: int, preserved: Container[int] = ()) -> bytes:
+        """A token's text: none for a special one, unless the request or the command line wants it."""
+        if token in preserved:
+            return self._state.tokenizer.piece(token, special=True)
         piece = self._pieces.get(token)
         if piece is None:
-            piece = self._pieces[token] = self._state.tokenizer.piece(token)
+            piece = self._pieces[token] = self._state.tokenizer.piece(token, special=self._state.options.special)
         return piece
 
     def _probs(self, slot: Slot, token: int, chunk: bytes, logits: FloatRows, row: int) -> TokenProbs:

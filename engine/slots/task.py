@@ -40,7 +40,8 @@ class StopType(StrEnum):
 class TaskParams:
     """Parameters of a completion, already checked (spec §8.3). ``n_predict`` None = the server's ``-n``.
 
-    ``requested_n_predict`` is what /slots shows. ``extra`` holds response-only fields that the engine passes through.
+    ``requested_n_predict`` is what /slots shows. ``preserved`` are special tokens whose text an answer
+    carries. ``extra`` holds response-only fields that the engine passes through.
     """
 
     n_predict: int | None = None
@@ -58,6 +59,7 @@ class TaskParams:
     return_progress: bool = False
     timings_per_token: bool = False
     stop: tuple[str, ...] = ()
+    preserved: frozenset[int] = frozenset()
     sampling: SamplingParams = field(default_factory=SamplingParams)
     extra: Mapping[str, object] = field(default_factory=dict)
 

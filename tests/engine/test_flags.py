@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from slotview.engine.flag_table import FLAGS, REFUSED
@@ -91,3 +93,21 @@ def test_no_name_stands_twice() -> None:
     names = [name for flag in FLAGS for name in (*flag.names, *flag.negative)]
     assert len(names) == len(set(names))
     assert not set(names) & set(REFUSED)
+
+
+def test_samplers_and_biases_of_the_command_line() -> None:
+    flags = parse("--samplers top-k;bogus;TEMP -l 5+1.5 --logit-bias 6-inf --dry-sequence-breaker \\n")
+    assert flags.sampling.samplers == ("top_k", "temperature")
+    assert flags.sampling.logit_bias == ((5, 1.5), (6, -math.inf))
+    assert flags.sampling.dry_sequence_breakers == ("\n",)
+    assert parse("--samplers top_k --sampling-seq t?m").sampling.samplers == ("temperature", "min_p")
+    assert parse("--dry-sequence-breaker none --no-escape -r \\n").reverse_prompt == ("\\n",)
+    assert parse("--dry-sequence-breaker none").sampling.dry_sequence_breakers == ()
+    with pytest.raises(FlagError, match="invalid input format"):
+        parse("-l 5")
+
+
+def test_a_variable_of_what_is_refused_is_refused_unless_it_says_no() -> None:
+    with pytest.raises(FlagError, match="LLAMA_ARG_EMBEDDINGS is not possible here"):
+        parse_flags((), {"LLAMA_ARG_EMBEDDINGS": "1"})
+    assert parse_flags((), {"LLAMA_ARG_EMBEDDINGS": "0", "LLAMA_ARG_TOP_P": "0.5"}).sampling.top_p == 0.5

@@ -144,7 +144,13 @@ def others(c: Client) -> None:
         ("reasoning_format", ("none", "auto", "deepseek-legacy", "x", 5, None)),
         ("backend_sampling", (True, 5)), ("grammar_lazy", (True, 5)), ("chat_format", (1, 4, 5, -1, "x")),
         ("generation_prompt", ("x", 5)), ("parse_tool_calls", (True, 5)), ("reasoning_budget_tokens", (-2, "x")),
-        ("grammar", ("", 5, None)), ("lora", ([], 5, {})), ("echo", (True, 5)), ("tools", ([5], "x")),
+        ("grammar", ("", 5, None)), ("lora", ([], 5, {}, [{"id": 0, "scale": 2}, {"id": "x", "scale": True}, 5])),
+        ("echo", (True, 5)), ("tools", ([5], "x")),
+        ("json_schema", (5, "x", [], False)), ("preserved_tokens", ([], 5, {}, [5], ["no token", "<|im_start|>"])),
+        ("grammar_triggers", ([], 5, {}, [5], [{}], [{"type": 1}], [{"type": "x"}], [{"type": 1, "value": 5}],
+        [{"type": 0, "value": "x"}], [{"type": 0, "value": "x", "token": 5}], [{"type": 1, "value": "some words"}],
+        [{"type": 2, "value": "x"}], [{"type": 1, "value": "x"}])),
+        ("chat_parser", (5, "", "x", "5", "{}")), ("reasoning_budget_start_tag", ("x", 5)),
         ("response_format", (5, {"type": "x"}, {"type": "json_object"})),
         ("response_fields", (["content"], ["generation_settings/seed", "x"], [], "content", 5, None, [5],
         ["content/x"], ["timings/cache_n"], {})),
@@ -159,12 +165,24 @@ def others(c: Client) -> None:
             c.ask("/completion", {**base, name: value}, leave_out=("content", "tokens"), step=f"{name} {value!r}")
 
 
+@scenario("special tokens that are to be kept are shown")
+def preserved(c: Client) -> None:
+    start = {"preserved_tokens": ["<|im_start|>"], "logit_bias": [[1, 1000]]}
+    trigger = {"type": 1, "value": "<|im_start|>"}
+    more: tuple[dict[str, object], ...] = (
+        {"stop": ["im_"]}, {"n_probs": 1}, {"stream": True}, {"grammar_triggers": [trigger]},
+    )  # fmt: skip
+    for fields in more:
+        c.ask("/completion", {"prompt": "A", "n_predict": 2, "temperature": 0, **start, **fields})
+
+
 @scenario("of two wrong fields one is told")
 def both_wrong(c: Client) -> None:
     wrong: dict[str, object] = {
         "verbose": 1, "stream": 1, "n_predict": "x", "n_cmpl": 99, "top_k": "x", "seed": "x", "min_keep": -1,
         "dry_sequence_breakers": [], "grammar_lazy": 5, "reasoning_format": "x", "echo": 5, "ignore_eos": 1,
-        "stop": [5], "samplers": [5],
+        "stop": [5], "samplers": [5], "lora": 5, "json_schema": 5, "chat_parser": 5, "preserved_tokens": 5,
+        "grammar_triggers": 5,
     }  # fmt: skip
     for one, other in combinations(wrong, 2):
         fields = {one: wrong[one], other: wrong[other]}

@@ -100,15 +100,51 @@ def props(c: Client) -> None:
 SAMPLING = (
     "--mirostat 2 --mirostat-lr 0.2 --mirostat-ent 3 --top-nsigma 2 --xtc-probability 0.1 --xtc-threshold 0.2"
     " --dynatemp-range 0.1 --dynatemp-exp 2 --dry-multiplier 0.5 --dry-base 2 --dry-allowed-length 3"
-    " --dry-penalty-last-n 10 --repeat-last-n 10 --typical 0.9"
+    " --dry-penalty-last-n 10 --repeat-last-n 10 --typical 0.9 --adaptive-target 2 --adaptive-decay 3"
+    " --samplers top_k --sampling-seq kdx?t --dry-sequence-breaker \\t --dry-sequence-breaker x -r z\\x41"
+    " -l 5-1 --logit-bias 6+2 -l 999999-inf --tags b,a,b --special --reasoning-effort high --reasoning off"
+    " --no-prefill-assistant"
 )
 
 
 @scenario("samplers of the command line", f"-c 512 -np 1 {SAMPLING}")
 def samplers(c: Client) -> None:
     c.ask("/props")
-    c.complete("A slot is", 4, mirostat=0, temperature=0, dynatemp_range=0)
+    kinds: tuple[dict[str, object], ...] = (
+        {}, {"logit_bias": [[7, 1]]}, {"logit_bias": []}, {"logit_bias": "x"}, {"ignore_eos": True},
+        {"logit_bias": {"7": 1}, "ignore_eos": True}, {"samplers": []}, {"stop": ["z"]},
+        {"dry_sequence_breakers": ["z"]}, {"logit_bias": [[1, 1000]], "n_probs": 1},
+    )  # fmt: skip
+    for fields in kinds:
+        base = {"prompt": "A slot is", "n_predict": 4, "temperature": 0, "mirostat": 0, "dynatemp_range": 0}
+        c.ask("/completion", base | fields)
     c.slots()
+    c.ask("/v1/models")
+    last = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "So"}]}
+    c.ask("/apply-template", last)
+    c.ask("/apply-template", last | {"continue_final_message": True, "add_generation_prompt": False})
+
+
+@scenario("a bias and no end from the command line", "-c 512 -np 1 --ignore-eos -l 5-1")
+def ignored_end(c: Client) -> None:
+    for fields in ({}, {"ignore_eos": False}, {"ignore_eos": True}, {"logit_bias": [[7, 1]]}):
+        c.ask("/completion", {"prompt": "A slot is", "n_predict": 3, "temperature": 0} | fields)
+
+
+TEMPLATE = "{{messages[0].content}}{{a}}{{reasoning_effort}}{{enable_thinking}}"
+
+
+@scenario(
+    "what the template of the command line sees",
+    f'-c 512 -np 1 --reasoning on --chat-template-kwargs {{"a":1}} --reasoning-effort high --chat-template {TEMPLATE}',
+)
+def template_of_the_line(c: Client) -> None:
+    hello = {"messages": [{"role": "user", "content": "Hi"}]}
+    for more in (
+        {}, {"chat_template_kwargs": {"a": 2}}, {"chat_template_kwargs": {"reasoning_effort": "low"}},
+        {"reasoning_effort": "low"}, {"reasoning_effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}},
+    ):  # fmt: skip
+        c.ask("/apply-template", hello | more)
 
 
 @scenario("debug mode of /slots", env="LLAMA_SERVER_SLOTS_DEBUG=1", fresh=True)

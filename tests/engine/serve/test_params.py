@@ -83,9 +83,7 @@ def test_stop_strings_or_the_servers_own(given: object, words: tuple[str, ...]) 
     assert read({"stop": given}, "-r end").params.stop == words
 
 
-@pytest.mark.parametrize(
-    "field", [{"grammar": "root ::= x"}, {"json_schema": {}}, {"lora": [{"id": 0, "scale": 1}]}], ids=str
-)
+@pytest.mark.parametrize("field", [{"grammar": "root ::= x"}, {"json_schema": {}}], ids=str)
 def test_what_is_no_part_of_a_slot_engine_is_refused_clearly(field: dict[str, object]) -> None:
     with pytest.raises(ApiError) as told:
         read(field)
