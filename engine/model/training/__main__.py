@@ -30,6 +30,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m slotview.engine.model.training", description=__doc__)
     parser.add_argument("directory", type=Path, help="for the tokenizer, the checkpoint and the GGUF file")
     parser.add_argument("--threads", type=int, default=2, help="threads of PyTorch (default 2)")
+    parser.add_argument("--compile", action="store_true", help="compile the network first (needs a C++ compiler)")
     parser.add_argument("--export-only", action="store_true", help="write the newest checkpoint as it is")
     return parser.parse_args()
 
@@ -44,7 +45,7 @@ def main() -> None:
     if options.export_only:
         export(load_network(checkpoint), bpe, options.directory / _FILE)
         return
-    network = train(bpe, checkpoint)
+    network = train(bpe, checkpoint, compiled=options.compile)
     export(network, bpe, options.directory / _FILE)
     print(report(network, bpe))
 

@@ -8,7 +8,7 @@ from random import Random
 from .division import division_question
 from .facts import FACTS
 from .grammar import expand, tidy
-from .stories import Story, cast, tell
+from .stories import Story, cast, coloured_thing, tell
 
 __all__ = ["END_OF_TEXT", "IM_END", "IM_START", "chat", "document", "documents", "fact_pair", "story_book"]
 
@@ -50,7 +50,8 @@ def _story_request(rng: Random) -> tuple[str, str]:
         "thing": story.thing,
         "place": story.place,
     }
-    wish = rng.choice(_ABOUT_HERO if rng.random() < 0.7 else _ABOUT_ANYONE)
+    wishes = _ABOUT_HERO if rng.random() < 0.7 else _ABOUT_ANYONE
+    wish = rng.choice([wish for wish in wishes if "{thing}" not in wish or story.thing in story.text])
     return tidy(expand(wish, rng, fields)), story.text
 
 
@@ -94,14 +95,23 @@ def _story_document(rng: Random) -> str:
     return tell(rng).text + END_OF_TEXT
 
 
+def _story_to_ask(told: list[Story], rng: Random) -> Story:
+    last = rng.choices((1, 4, len(told)), (60, 20, 20))[0]
+    return rng.choice(told[-last:])
+
+
 def story_book(rng: Random, count: int) -> str:
-    """``count`` stories (at most one per name) with questions about this story or any earlier one in between."""
+    """``count`` stories, no two about the same hero, each followed by questions.
+
+    Most questions are about the story just told or one of a few before it, the others about any: if all were about any,
+    it would be harder to guess what is asked next the longer a book is, however well the stories are remembered.
+    """
     told: list[Story] = []
     parts: list[str] = []
     for hero, _ in zip(cast(rng), range(count), strict=False):
         told.append(tell(rng, hero))
         parts.append(told[-1].text)
-        asked = [rng.choice(rng.choice(told).questions) for _ in range(rng.choice((1, 2, 3)))]
+        asked = [rng.choice(_story_to_ask(told, rng).questions) for _ in range(rng.choice((1, 2, 3)))]
         parts.extend(map(_question_form, asked))
     return "\n\n".join(parts) + END_OF_TEXT
 
@@ -110,12 +120,32 @@ def _small_book(rng: Random) -> str:
     return story_book(rng, rng.choice((1, 1, 2)))
 
 
+def _belongings(rng: Random) -> str:
+    """Who has what, and then questions about it: short, and all about looking up."""
+    fact, question = rng.choice((("{} has a {}.", "What does {} have?"), ("{}: {}.", "{}?")))
+    owners = dict(zip(cast(rng), (coloured_thing(rng) for _ in range(rng.randint(2, 9))), strict=False))
+    asked = rng.choices(list(owners.items()), k=rng.randint(1, len(owners)))
+    lines = " ".join(fact.format(*pair) for pair in owners.items())
+    questions = [_question_form((question.format(name), fact.format(name, thing))) for name, thing in asked]
+    return "\n".join(map(tidy, (lines, *questions))) + END_OF_TEXT
+
+
+def _echo(rng: Random) -> str:
+    """Something to be said again."""
+    makers: tuple[Callable[[Random], str], ...] = (coloured_thing, lambda rng: next(cast(rng)))
+    words = ", ".join(rng.choice(makers)(rng) for _ in range(rng.randint(2, 8)))
+    pair = (f"Say after me: {words}.", f"{words}.")
+    return chat([pair]) if rng.random() < 0.4 else _question_form(pair) + END_OF_TEXT
+
+
 _KINDS: tuple[tuple[Callable[[Random], str], int], ...] = (
     (_story_document, 20),
     (_chat_document, 30),
     (_plain_answer, 28),
     (_question_document, 22),
-    (_small_book, 8),
+    (_small_book, 30),
+    (_belongings, 16),
+    (_echo, 12),
 )
 
 

@@ -92,4 +92,5 @@ class Network(nn.Module):
         cos, sin = self.cos[: ids.shape[1]], self.sin[: ids.shape[1]]
         for block in self.blk:
             x = block(x, cos, sin)
-        return functional.linear(self.output_norm(x), self.token_embd.weight)
+        with torch.autocast("cpu", enabled=False):  # logits need all their bits
+            return functional.linear(self.output_norm(x.float()), self.token_embd.weight)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-__all__ = ["ENDINGS", "OPENINGS"]
+__all__ = ["ENDINGS", "OPENINGS", "SETTINGS"]
 
 OPENINGS = (
-    "once upon a time there [was|lived] a [little|small|kind] {kind} called {hero}. {hero} [lived|had a house] "
-    "near {home}.",
-    "once upon a time, near {home}, there lived a [little|young|happy] {kind} named {hero}.",
-    "once there was a [little|small|clever] {kind} named {hero}. {he} lived near {home}.",
-    "long ago a [little|young|happy] {kind} called {hero} lived near {home}.",
+    "once upon a time there [was|lived] a [little|small|kind] {kind} called {hero}.",
+    "once upon a time there lived a [little|young|happy] {kind} named {hero}.",
+    "once there was a [little|small|clever] {kind} named {hero}.",
+    "long ago there lived a [little|young|happy] {kind} called {hero}.",
     "one [day|morning] {hero}, a [little|small|kind] {kind}, woke up early. the sun was [bright|warm] and the "
     "sky was blue.",
     "it was a [cold|warm|quiet] [morning|day], and {hero} the {kind} looked out of the window.",
     "there was a [little|small] {kind} named {hero}. everyone [liked|loved] {him}.",
-    "{hero} was a [little|happy|clever] {kind} who lived near {home}.",
-    "in a [little|small|quiet] house near {home} lived a {kind} called {hero}.",
+    "{hero} was a [little|happy|clever] {kind}.",
+)
+SETTINGS = (
+    "{hero} lived near {home}. the friend of {hero} was {friend}.",
+    "the friend of {hero} was {friend}. {hero} lived near {home}.",
 )
 ENDINGS = (
     "from that day on, {hero} and {friend} were [good|best] friends.",

@@ -1,4 +1,7 @@
-"""What happens in a story, and what can be asked about it afterwards."""
+"""What happens in a story, and what can be asked about it afterwards.
+
+Every answer stands word for word in the story, so that it can be looked up however far back it lies.
+"""
 
 from __future__ import annotations
 
@@ -23,5 +26,5 @@ PLOTS = tuple(Plot(*parts) for parts in HOME_PLOTS + OUTSIDE_PLOTS)
 COMMON_QUESTIONS = (
     ("where did {hero} go?", "{hero} went to {place}."),
     ("who was the friend of {hero}?", "the friend of {hero} was {friend}."),
-    ("where did {hero} meet {friend}?", "{hero} met {friend} at {place}."),
+    ("where did {hero} live?", "{hero} lived near {home}."),
 )

@@ -7,8 +7,8 @@ __all__ = ["HOME_PLOTS"]
 _BAKING = (
     "{hero} wanted to make {food} for {friend} the {fkind}. but there was no [milk|flour|butter] in the house. "
     "so {hero} "
-    "went to {place} to get some. {he} carried it home in a big bag. then {hero} worked in the kitchen [all "
-    "morning|for two hours]. "
+    "went to {place} to get some. {he} carried it home in a big bag. then {hero} made {food} for "
+    "{friend}, [all morning|for two hours]. "
     "the {food} smelled very good. {hero} took it to {place}, where {he} met {friend}. "
     '"is [that|this] for me?" asked {friend}. "yes, it is for you," said {hero}. they ate the {food} together, '
     "and it was "
@@ -17,23 +17,24 @@ _BAKING = (
     "{hero} made {food} for {friend}.",
 )
 _SHARING = (
-    "{hero} had some {food} and a {thing}. {he} went to {place} to eat. {friend} the {fkind} came and sat down. "
+    "{hero} had some {food} and a {thing}. {hero} went to {place} to eat. {friend} the {fkind} came and sat down. "
     '"i am [so|very] hungry," said {friend}. "may i have some?" "no," said {hero}. "it is all mine." {friend} '
     "was sad and "
     "[went away|said nothing]. but then the {food} did not taste good any more. {hero} thought about it. "
-    '"[i was not kind|that was wrong]," {he} said. {he} ran after {friend} and gave {fhim} half of the {food}. '
-    '"i am sorry," said '
-    '{hero}. "[that is all right|thank you]," said {friend}, and they both smiled.',
+    '"[i was not kind|that was wrong]," {he} said. {he} ran after {friend}, and {hero} shared the '
+    '{food} with {friend}. "i am sorry," said {hero}. "[that is all right|thank you]," said {friend}, '
+    "and they both smiled.",
     "what did {hero} share with {friend}?",
-    "{hero} shared some {food} with {friend}.",
+    "{hero} shared the {food} with {friend}.",
 )
 _BUILDING = (
-    "{hero} wanted to make a {thing}. {he} went to {place} to look for all that {he} needed. there {he} met "
+    "{hero} wanted to make a {thing}. {hero} went to {place} to look for all that {he} needed. there {he} met "
     "{friend} the {fkind}. "
     '"what are you doing?" asked {friend}. "i am making a {thing}," said {hero}. {friend} [wanted to '
     "help|helped], and they worked "
     "[all day|until noon]. but the first {thing} broke. {hero} was [angry|sad]. "
-    '"let us try again," said {friend}. they tried again, and this time they worked slowly. the new {thing} was '
+    '"let us try again," said {friend}. they tried again, and this time they worked slowly. so {hero} and '
+    "{friend} made a {thing}. it was "
     "[strong and beautiful|very good]. [everyone came to see it|they were very proud].",
     "what did {hero} and {friend} make?",
     "{hero} and {friend} made a {thing}.",
@@ -51,9 +52,9 @@ _GARDEN = (
 )
 _LETTER = (
     "a letter came for {hero}. it was from {friend} the {fkind}. it said, "
-    '"please come to {place}. [there is a party|i have a surprise for you]." {hero} put on {his} best coat and '
-    "took a {thing} as a present. "
-    "then {he} went to {place}. {friend} was [already there|waiting] with [many friends|a big smile]. "
+    '"please come to {place}. [there is a party|i have a surprise for you]." {hero} put on {his} best coat. '
+    "{hero} took a {thing} to {friend}. then {hero} went to {place}. "
+    "{friend} was [already there|waiting] with [many friends|a big smile]. "
     '"for you," said {hero}, and gave {fhim} the {thing}. "[thank you|how lovely]!" said {friend}. there was '
     "{food} for everyone, and they "
     "[danced|sang] until [the stars came out|it was dark].",
@@ -61,7 +62,7 @@ _LETTER = (
     "{hero} took a {thing} to {friend}.",
 )
 _AFRAID = (
-    "{hero} was afraid of the dark. one evening {he} went to {place} and lost the way. it became [dark|late], "
+    "{hero} was afraid of the dark. one evening {hero} went to {place} and lost the way. it became [dark|late], "
     "and there was a strange "
     'sound {hiding}. "who is there?" asked {hero}. it was only {friend} the {fkind}. "[do not be afraid|it is '
     'only me]," said {friend}. '

@@ -17,44 +17,42 @@ class Step:
     rate: float
 
 
-_SHORT, _MIDDLE, _LONG = (8, 512), (4, 2048), (1, 8192)
+_TINY, _SHORT, _MIDDLE, _LONG = (16, 256), (8, 512), (4, 2048), (1, 8192)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Four parts with this many steps: short rows, then middle, then long ones, then a mixture.
+    """Four parts with this many steps: tiny rows, short ones, middle ones, then a mixture of short and long.
 
-    Every third step of the middle and long parts is a short one, and every sixteenth of the mixture a long one, so that
-    nothing is forgotten. The rate rises for ``warmup`` steps, holds, falls by a third in the long part, then to zero.
+    Every third step of the middle part is a short one, and every fourth of the mixture a long one, so that nothing is
+    forgotten. The rate rises for ``warmup`` steps, holds, and falls to zero over the mixture.
     """
 
-    warmup: int = 60
-    short: int = 1200
-    middle: int = 180
-    long: int = 120
-    mixed: int = 500
-    peak: float = 4e-3
+    warmup: int = 100
+    tiny: int = 5700
+    short: int = 700
+    middle: int = 200
+    mixed: int = 560
+    peak: float = 2.5e-3
 
     @property
     def steps(self) -> int:
         """Steps in total."""
-        return self.short + self.middle + self.long + self.mixed
+        return self.tiny + self.short + self.middle + self.mixed
 
     def _rate(self, number: int) -> float:
-        mixed_begins = self.steps - self.mixed
-        rise = ((-1, 0.0), (self.warmup, 1.0), (mixed_begins - self.long, 1.0))
-        fall = ((mixed_begins, 2 / 3), (self.steps, 0.0))
-        for (begin, low), (end, high) in pairwise(rise + fall):
+        corners = ((-1, 0.0), (self.warmup, 1.0), (self.steps - self.mixed, 1.0), (self.steps, 0.0))
+        for (begin, low), (end, high) in pairwise(corners):
             if number < end:
                 return self.peak * (low + (high - low) * (number - begin) / (end - begin))
         return 0.0
 
     def _form(self, number: int) -> tuple[int, int]:
         if number >= self.steps - self.mixed:
-            return _LONG if number % 16 == 0 else _SHORT
-        if number < self.short or number % 3 == 2:
-            return _SHORT
-        return _MIDDLE if number < self.short + self.middle else _LONG
+            return _LONG if number % 4 == 0 else _SHORT
+        if number < self.tiny:
+            return _TINY
+        return _SHORT if number < self.tiny + self.short or number % 3 == 2 else _MIDDLE
 
     def step(self, number: int) -> Step:
         """The step with this number, from 0."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from random import Random
 
 from .grammar import expand, tidy
-from .openings import ENDINGS, OPENINGS
+from .openings import ENDINGS, OPENINGS, SETTINGS
 from .plots import COMMON_QUESTIONS, PLOTS
 from .words import ANIMALS, BOYS, COLOURS, FOODS, GIRLS, HIDING_PLACES, PLACES, THINGS
 
-__all__ = ["Story", "cast", "tell"]
+__all__ = ["Story", "cast", "coloured_thing", "tell"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,13 @@ def _fields(hero: str, rng: Random) -> dict[str, str]:
     place, home = rng.sample(PLACES, 2)
     fields = {"hero": hero, "friend": friend, "place": place, "home": home}
     fields |= {"kind": _kind(hero, rng), "fkind": _kind(friend, rng), "food": rng.choice(FOODS)}
-    fields |= {"thing": f"{rng.choice(COLOURS)} {rng.choice(THINGS)}", "hiding": rng.choice(HIDING_PLACES)}
+    fields |= {"thing": coloured_thing(rng), "hiding": rng.choice(HIDING_PLACES)}
     return fields | _pronouns(hero) | _pronouns(friend, "f")
+
+
+def coloured_thing(rng: Random) -> str:
+    """A thing as a story names it."""
+    return f"{rng.choice(COLOURS)} {rng.choice(THINGS)}"
 
 
 def cast(rng: Random) -> Iterator[str]:
@@ -57,10 +62,10 @@ def cast(rng: Random) -> Iterator[str]:
 
 
 def tell(rng: Random, hero: str | None = None) -> Story:
-    """Write one story of about 150 tokens, about ``hero`` or about anyone."""
+    """Write one story of about 170 tokens, about ``hero`` or about anyone."""
     fields = _fields(hero or rng.choice(GIRLS + BOYS), rng)
     plot = rng.choice(PLOTS)
-    parts = (rng.choice(OPENINGS), plot.body, rng.choice(ENDINGS))
+    parts = (rng.choice(OPENINGS), rng.choice(SETTINGS), plot.body, rng.choice(ENDINGS))
     text = tidy(" ".join(expand(part, rng, fields) for part in parts))
     pairs = ((plot.question, plot.answer), *COMMON_QUESTIONS)
     questions = tuple((tidy(ask.format_map(fields)), tidy(answer.format_map(fields))) for ask, answer in pairs)

@@ -64,4 +64,4 @@ def test_vocabulary_suits_the_generator(reader: GGUFReader) -> None:
     assert bpe.tokens == value(reader, "tokenizer.ggml.tokens")
     texts = list(islice(documents(11), 200))
     tokens = sum(len(bpe.encode(text)) for text in texts)
-    assert tokens < 1.6 * sum(len(text.split()) for text in texts)
+    assert tokens < 1.7 * sum(len(text.split()) for text in texts)  # a name is two tokens or three, a full stop one

@@ -1,5 +1,6 @@
 """The stream of training texts."""
 
+import re
 from itertools import islice
 from random import Random
 
@@ -32,3 +33,13 @@ def test_a_book_asks_about_earlier_stories() -> None:
     questions = [part for part in parts if part.startswith("Question: ")]
     assert len(parts) - len(questions) == 20
     assert 20 <= len(questions) <= 60
+
+
+def test_a_late_question_is_seldom_about_the_beginning() -> None:
+    book = story_book(Random(9), 200)
+    parts = book.removesuffix(END_OF_TEXT).split("\n\n")
+    stories = [number for number, part in enumerate(parts) if not part.startswith("Question: ")]
+    last = [part for part in parts[stories[100] :] if part.startswith("Question: ")]
+    early = {name for number in stories[:50] for name in re.findall(r"The friend of (\w+) was", parts[number])}
+    about = [len(early & set(re.findall(r"\w+", question))) > 0 for question in last]
+    assert 0 < sum(about) < len(about) / 3

@@ -8,22 +8,6 @@ import pytest
 from slotview.engine.model.training.stories import cast, tell
 from slotview.engine.model.training.words import BOYS, GIRLS
 
-_WORDS_OF_ANSWERS = {
-    "a",
-    "at",
-    "belonged",
-    "found",
-    "friend",
-    "gave",
-    "lost",
-    "made",
-    "met",
-    "of",
-    "shared",
-    "some",
-    "to",
-}
-
 
 @pytest.mark.parametrize("seed", range(60))
 def test_nobody_appears_or_vanishes(seed: int) -> None:
@@ -35,14 +19,11 @@ def test_nobody_appears_or_vanishes(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_every_question_names_the_hero_or_the_friend_and_is_answered_by_the_story(seed: int) -> None:
+def test_every_answer_stands_in_the_story_word_for_word(seed: int) -> None:
     story = tell(Random(seed))
     for question, answer in story.questions:
         assert question.endswith("?")
-        assert answer.endswith(".")
-        words = set(re.findall(r"\w+", answer.lower())) - set(re.findall(r"\w+", question.lower()))
-        told = set(re.findall(r"\w+", story.text.lower()))
-        assert words - told <= _WORDS_OF_ANSWERS
+        assert answer.removesuffix(".").lower() in story.text.lower()
 
 
 def test_nothing_is_left_unfilled() -> None:
