@@ -36,6 +36,7 @@ async def test_the_first_frame_tells_the_whole_state(size: tuple[int, int]) -> N
         assert len(lines) == size[1]
         for key in ("f Fire", "t Retune", "space Freeze", "? Help", "q Quit"):
             assert key in lines[-1]
+        await pilot.pause()
         assert backend.started
 
 
