@@ -13,6 +13,8 @@ import json
 import statistics
 import time
 
+import numpy as np
+
 from slotview.engine.model.blas import kernel_name
 from tests.differential.servers import REAL, Server, start
 
@@ -50,7 +52,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     assert REAL, "LLAMA_SERVER_BIN names no llama-server"
-    print(f"kernel {kernel_name()}, {N_PROMPT} prompt and {N_PREDICT} generated tokens each, f16 cache, 2 threads")
+    print(
+        f"NumPy {np.__version__}, kernel {kernel_name()}, {N_PROMPT} prompt and {N_PREDICT} generated tokens each, f16 cache, 2 threads"
+    )
     for n_slots in map(int, asked.slots.split(",")):
         servers = [served(name, n_slots) for name in ("ours", "real")]
         try:
