@@ -10,12 +10,14 @@ import typer
 
 from slotview import __version__
 
+from .cli_complete import EngineCommand, EngineGroup
 from .cli_help import COMMANDS, EXAMPLES, engine_help, misplaced_option
 
 __all__ = ["run_command"]
 
 app = typer.Typer(
     name="slotview",
+    cls=EngineGroup,
     help=f"See the slots of a llama.cpp server at work.\n\n\b\n{EXAMPLES}",
     no_args_is_help=False,
     rich_markup_mode=None,
@@ -42,7 +44,7 @@ def root(
     """Options before a command."""
 
 
-@app.command(context_settings=ENGINE, hidden=True, epilog=engine_help())
+@app.command(cls=EngineCommand, context_settings=ENGINE, hidden=True, epilog=engine_help())
 def dashboard(
     context: typer.Context,
     listen: Annotated[
@@ -57,7 +59,7 @@ def dashboard(
     start_dashboard(context.args, listen=listen, refresh=refresh, theme=theme)
 
 
-@app.command(context_settings=ENGINE, epilog=engine_help())
+@app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
 def demo(context: typer.Context, theme: Theme = None) -> None:
     """Play a scripted minute for a class: deferral, two slots, unified KV."""
     from .start import start_demo
@@ -100,7 +102,7 @@ def attach(
         start_attach(urls or [], options, refresh=refresh, theme=theme)
 
 
-@app.command(context_settings=ENGINE, epilog=engine_help())
+@app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
 def serve(context: typer.Context) -> None:
     """Serve the embedded engine over llama-server's HTTP interface."""
     from .start import start_server
@@ -124,7 +126,7 @@ def run(
     start_runner(context.args, server_bin=server_bin, refresh=refresh, theme=theme)
 
 
-@app.command(context_settings=ENGINE, epilog=engine_help())
+@app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
 def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help="text to continue")]) -> None:
     """Complete a prompt with the embedded engine and print the text."""
     from .start import complete_once
@@ -132,7 +134,7 @@ def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help=
     complete_once(prompt, context.args)
 
 
-@app.command(context_settings=ENGINE, epilog=engine_help())
+@app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
 def plan(
     context: typer.Context,
     workload: Annotated[str, typer.Argument(help="burst n=8 prompt=61 answer=64, or poisson rate=0.5 seconds=60 …")],

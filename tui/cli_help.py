@@ -21,7 +21,11 @@ EXAMPLES = """Examples:
   slotview serve --port 8080 -np 2 the same engine behind HTTP
   slotview run -- -m model.gguf -np 4
   slotview demo                    a scripted minute for a class
-  slotview plan "burst n=8 prompt=61 answer=64" -c 8192"""
+  slotview plan "burst n=8 prompt=61 answer=64" -c 8192
+
+\b
+The engine's options (-c, -np, -kvu, --pace …) are listed by
+  slotview dashboard --help"""
 
 
 def engine_help() -> str:

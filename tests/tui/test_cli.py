@@ -35,6 +35,23 @@ def test_version_and_help() -> None:
     shown = slotview("--help").stdout
     assert "slotview attach localhost:8080" in shown
     assert "serve" in shown
+    assert "slotview dashboard --help" in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("slotview serve --ctx-s", ["--ctx-size"]),
+        ("slotview --ctx-s", ["--ctx-size"]),
+        ("slotview dashboard -c 512 --kv-unified-", ["--kv-unified-per-slot"]),
+        ("slotview attach --inter", ["--interval"]),
+        ("slotview attach --ctx", []),
+    ],
+)
+def test_the_shell_offers_the_engines_options_where_they_are_taken(typed: str, offered: list[str]) -> None:
+    place = str(len(typed.split()) - 1)
+    asked = {"_SLOTVIEW_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": place}
+    assert slotview(environ=asked).stdout.split() == offered
 
 
 @pytest.mark.parametrize(

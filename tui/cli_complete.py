@@ -1,0 +1,36 @@
+"""What the shell offers for options of the engine, which Typer passes on unread."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+from slotview.engine.flag_table import FLAGS
+
+__all__ = ["EngineCommand", "EngineGroup"]
+
+
+def _engine_options(incomplete: str) -> list[Any]:
+    """The engine's options that begin like this."""
+    if not incomplete.startswith("-"):
+        return []
+    names = ((name, flag.help) for flag in FLAGS for name in (*flag.names, *flag.negative))
+    return [SimpleNamespace(value=name, help=text, type="plain") for name, text in names if name.startswith(incomplete)]
+
+
+class EngineCommand(TyperCommand):
+    """A command that takes options of the engine."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Offer the command's own options, then the engine's."""
+        return [*super().shell_complete(ctx, incomplete), *_engine_options(incomplete)]
+
+
+class EngineGroup(TyperGroup):
+    """All commands; options without one are those of the dashboard."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Offer commands and options, then the engine's."""
+        return [*super().shell_complete(ctx, incomplete), *_engine_options(incomplete)]
