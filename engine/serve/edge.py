@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from urllib.parse import unquote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -20,6 +21,7 @@ ANSWERS_PER_CONNECTION = 100
 CONNECTIONS_REMEMBERED = 4096
 SERVER = "llama.cpp"
 METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
+VERSIONS = ("1.0", "1.1")
 MOST_HEADERS = 100
 LONGEST_HEADER = 8192  # bytes of its line
 PREFLIGHT = {
@@ -44,10 +46,11 @@ class Edge:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if scope["method"] not in METHODS or _too_long(headers):
+        if scope["method"] not in METHODS or scope["http_version"] not in VERSIONS or _too_long(headers):
             refusal = Response(status_code=400, headers={"Server": SERVER, "Connection": "close"})
             await refusal(scope, receive, send)
             return
+        scope = _without_fragment(scope)
         answer = self._early_answer(scope, headers)
         if _told_length(headers) > MAX_BODY:
             await _drain(receive)
@@ -92,6 +95,14 @@ class Edge:
         if len(self._answers) > CONNECTIONS_REMEMBERED:
             self._answers.popitem(last=False)
         return number
+
+
+def _without_fragment(scope: Scope) -> Scope:
+    """A target ends at its first ``#``."""
+    raw_path, mark, _ = scope["raw_path"].partition(b"#")
+    if mark:
+        return {**scope, "raw_path": raw_path, "path": unquote(raw_path.decode("ascii")), "query_string": b""}
+    return {**scope, "query_string": scope["query_string"].partition(b"#")[0]}
 
 
 def _too_long(headers: Headers) -> bool:

@@ -21,6 +21,7 @@ from ..loading import StartError, build_core, load
 from ..pace import microseconds, profile
 from .app import make_app
 from .printer import LogPrinter
+from .protocol import Http
 from .state import KeyFileError, ServerState, read_keys
 
 __all__ = ["bind", "make_server", "serve"]
@@ -115,6 +116,7 @@ def make_server(state: ServerState) -> uvicorn.Server:
         backlog=BACKLOG,
         lifespan="off",
         ws="none",
+        http=Http,
         h11_max_incomplete_event_size=64 * 1024,
     )
     return QuietServer(config)

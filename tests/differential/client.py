@@ -98,10 +98,12 @@ class Client:
         self._open.append(stream)
         return stream
 
-    def raw(self, data: bytes, step: str = "raw") -> None:
-        """Send bytes and record the status line and the body."""
+    def raw(self, data: bytes, step: str = "raw", *, half_closed: bool = False) -> None:
+        """Send bytes, perhaps say that no more will come, and record the status line and the body."""
         with socket.create_connection(("127.0.0.1", self.server.port), PATIENCE) as link:
             link.sendall(data)
+            if half_closed:
+                link.shutdown(socket.SHUT_WR)
             answer = http.client.HTTPResponse(link)
             answer.begin()
             text = answer.read().decode("utf-8", "replace")

@@ -43,6 +43,13 @@ def unread(c: Client) -> None:
     for coding in ("gzip", "GZIP", "deflate", "br", "zstd", "identity", "utf-8", "gzip, br"):
         send(f"coding {coding}", f"Content-Encoding: {coding}")
     send("coding of an unknown path", "Content-Encoding: gzip", path="/nothing")
+    c.raw(b"GET /health#x HTTP/1.1\r\nHost: x\r\n\r\n", "fragment")
+    c.raw(b"GET /health?a=1#x?b HTTP/1.1\r\nHost: x\r\n\r\n", "fragment of a query")
+    c.raw(b"GET /health%23x HTTP/1.1\r\nHost: x\r\n\r\n", "no fragment")
+    for head in ("FOO", "GET /health HTTP/3.0", "GET /he alth HTTP/1.1", "GET /health HTTP/1.1\r\nbad header"):
+        c.raw(f"{head}\r\nHost: x\r\n\r\n".encode(), head)
+    c.raw(b"POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n", "no length")
+    c.raw(b"POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{", "too little", half_closed=True)
     for length in (8187, 8188):
         send(f"a header of {length}", f"X: {'a' * length}")
     for count in (98, 99):
