@@ -110,6 +110,12 @@ class Face:
             self.host.close()
         assert not self._thread.is_alive()
 
+    @property
+    def generated(self) -> int:
+        """Tokens that the running requests have."""
+        assert self.host is not None
+        return self.host.look(lambda core: sum(slot.n_gen for slot in core.slots))
+
     def ask(self, path: str, body: object = None, method: str = "", headers: dict[str, str] | None = None) -> Answer:
         """One request on a connection of its own."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
