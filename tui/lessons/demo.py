@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import work
+from textual import on, work
 from textual.binding import Binding, BindingType
 
 from slotview.engine.backend import Backend, FireRequest
@@ -15,6 +15,7 @@ from slotview.engine.context import LaunchFlags
 from slotview.engine.snapshot import HealthState
 
 from ..app import SlotviewApp
+from ..messages import Refreshed
 
 __all__ = ["SCRIPT", "DemoApp", "Step"]
 
@@ -24,7 +25,10 @@ STORIES = tuple(FireRequest(f"Once upon a time {name} ", n_predict=64, seed=7) f
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A caption, what is done when it appears, and how many seconds it stays. ``picture`` names the moment it ends."""
+    """A caption, what is done when it appears, and how many seconds it stays. ``picture`` names the moment it ends.
+
+    "{busy}" and "{waiting}" in a caption are what the panels show at that moment.
+    """
 
     caption: str
     seconds: float
@@ -34,13 +38,21 @@ class Step:
 
 
 SCRIPT: tuple[Step, ...] = (
-    Step("One server, four slots. -c 8192 is divided among them: 2 048 tokens of context each.", 5),
     Step(
-        "Eight prompts at once. Four take a slot and are worked on together; four wait.", 5, None, STORIES, "four-slots"
+        "One server, four slots. -c 8192 is divided among them: 2 048 tokens of context each.",
+        5,
+        LaunchFlags(ctx_size=8192, parallel=4),
+    ),
+    Step(
+        "Eight prompts at once, each wants a slot. Worked on together: {busy}. Waiting: {waiting}.",
+        5,
+        None,
+        STORIES,
+        "four-slots",
     ),
     Step("When a slot is freed, the request that waited longest takes it. Nobody is lost.", 11),
     Step(
-        "Two slots instead of four: 4 096 tokens each, but now six of eight wait.",
+        "Two slots instead of four: 4 096 tokens each, but {busy} at work and {waiting} waiting.",
         6,
         LaunchFlags(ctx_size=8192, parallel=2),
         STORIES,
@@ -82,6 +94,7 @@ class DemoApp(SlotviewApp):
         self._script = script
         self._picture = picture
         self._next = asyncio.Event()
+        self._caption = ""
         self.played = asyncio.Event()
         """Set when the script is over."""
 
@@ -99,12 +112,19 @@ class DemoApp(SlotviewApp):
         await self._engine_ready()
         for number, step in enumerate(self._script, 1):
             if step.caption:
-                self.dashboard.caption = f"{number}/{len(self._script)}  {step.caption}"
+                self._caption = f"{number}/{len(self._script)}  {step.caption}"
+                self._tell()
             await self._do(step)
             await self._wait(step.seconds)
             if step.picture and self._picture:
                 self._picture(step.picture)
         self.played.set()
+
+    @on(Refreshed)
+    def _tell(self) -> None:
+        """Show the caption with the numbers that the panels show."""
+        snapshot = self.dashboard.feed.look.snapshot
+        self.dashboard.caption = self._caption.format(busy=snapshot.busy, waiting=snapshot.waiting.count)
 
     async def _engine_ready(self) -> None:
         """Wait until the model is loaded."""
@@ -112,7 +132,7 @@ class DemoApp(SlotviewApp):
             await asyncio.sleep(0.05)
 
     async def _do(self, step: Step) -> None:
-        if step.retune is not None:
+        if step.retune is not None and step.retune != self.backend.flags:
             await self.dashboard.retune(step.retune)
         if step.fire:
             self.dashboard.fire(list(step.fire))

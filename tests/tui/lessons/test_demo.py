@@ -1,7 +1,9 @@
 import asyncio
+from dataclasses import replace
 
 from slotview.engine.backend import FireRequest, RetuneReport
 from slotview.engine.context import LaunchFlags
+from slotview.engine.snapshot import WaitingView
 from slotview.tui.lessons.demo import SCRIPT, DemoApp, Step
 from tests.fake_backend import FakeBackend
 from tests.tui.helpers import assert_shows
@@ -13,7 +15,7 @@ def test_the_script_is_a_minute_that_tells_deferral_two_slots_and_unified() -> N
     assert all(step.caption for step in SCRIPT)
     assert [step.picture for step in SCRIPT if step.picture] == ["four-slots", "retune-two-slots", "unified"]
     flags = [step.retune for step in SCRIPT if step.retune]
-    assert [(flag.parallel, flag.kv_unified) for flag in flags] == [(2, False), (4, True)]
+    assert [(flag.parallel, flag.kv_unified) for flag in flags] == [(4, False), (2, False), (4, True)]
     assert sum(request.count for request in SCRIPT[1].fire) == 8
 
 
@@ -51,3 +53,14 @@ async def test_it_waits_for_the_model() -> None:
         backend.push(WORKING)
         await asyncio.wait_for(app.played.wait(), 5)
         await assert_shows(pilot, "1/1 now it works")
+
+
+async def test_the_numbers_of_a_caption_are_those_of_the_panels() -> None:
+    backend = FakeBackend(WORKING)
+    app = DemoApp(backend, script=(Step("{busy} at work, {waiting} waiting", 3600),), refresh=3600)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await assert_shows(pilot, f"1/1 {WORKING.busy} at work, {WORKING.waiting.count} waiting")
+        backend.push(replace(WORKING, serial=WORKING.serial + 1, waiting=WaitingView(17)))
+        app.dashboard.look()
+        await assert_shows(pilot, f"1/1 {WORKING.busy} at work, 17 waiting")
+        await assert_shows(pilot, "17 wait")
