@@ -52,9 +52,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     assert REAL, "LLAMA_SERVER_BIN names no llama-server"
-    print(
-        f"NumPy {np.__version__}, kernel {kernel_name()}, {N_PROMPT} prompt and {N_PREDICT} generated tokens each, f16 cache, 2 threads"
-    )
+    print(f"NumPy {np.__version__}, kernel {kernel_name()}, 2 threads, f16 cache")
+    print(f"{N_PROMPT} prompt and {N_PREDICT} generated tokens in each slot")
     for n_slots in map(int, asked.slots.split(",")):
         servers = [served(name, n_slots) for name in ("ours", "real")]
         try:
