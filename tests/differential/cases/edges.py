@@ -6,7 +6,7 @@ import re
 
 from ..client import Client
 from ..scenario import DIFFERS, scenario
-from .prompts import tokens
+from .prompts import each, tokens
 
 LINE = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) (.*)$")
 NUMBERS = re.compile(r"\d+\.\d+|(?<=t_last = )\d+|(?<=graphs reused = )\s*\d+|task -?\d+|id_task = \d+|task id = \d+")
@@ -113,3 +113,16 @@ def quantized(c: Client) -> None:
         c.complete(tokens(30, seed), 4, leave_out=("content", "tokens"))
     c.slots()
     c.metrics()
+
+
+@scenario("a good request after every kind of bad one")
+def after_errors(c: Client) -> None:
+    for body in each(
+        {"prompt": tokens(400)}, {"prompt": [99999]}, {"prompt": [tokens(5), tokens(400)]}, {"prompt": []},
+        {"prompt": "A", "repeat_penalty": 0}, {"prompt": [tokens(5), []]}, {"prompt": None}, {"prompt": ["A", 5]},
+        {"prompt": tokens(5), "id_slot": 7}, {"prompt": tokens(5), "n_cmpl": 3},
+    ):  # fmt: skip
+        c.ask("/completion", {"n_predict": 2, "temperature": 0, **body})
+        c.until_idle()
+        c.complete(tokens(9, 1), 2)
+    c.slots()

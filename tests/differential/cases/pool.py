@@ -115,3 +115,14 @@ def pieces_of_16(c: Client) -> None:
         c.until_idle()
         c.slots()
     c.metrics()
+
+
+@scenario("families and shifts in one pool", "-c 768 -np 3 -kvu --context-shift", fresh=True)
+def pool_families(c: Client) -> None:
+    c.complete(tokens(100, 1), 40, n_cmpl=2, ignore_eos=True)
+    c.complete(tokens(200, 2), 700, ignore_eos=True, n_keep=10)
+    c.slots()
+    c.complete([tokens(150, seed) for seed in (3, 4, 5)], 10, ignore_eos=True)
+    c.complete(tokens(150, 3) + tokens(40, 9), 5, n_cmpl=3, ignore_eos=True)
+    c.slots()
+    c.metrics()

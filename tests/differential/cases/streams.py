@@ -99,3 +99,30 @@ def characters(c: Client) -> None:
     for token in range(130, 260, 13):
         c.complete("A", 3, logit_bias=[[token, 100]])
     c.complete("日本語", 3)
+
+
+@scenario("every option of OpenAI's two routes, as a stream and at once")
+def openai_options(c: Client) -> None:
+    chat = {"messages": [{"role": "user", "content": "What is a slot?"}], "logprobs": True, "top_logprobs": 2}
+    text = {"prompt": "A slot is", "logprobs": 2}
+    options = each(
+        {}, {"stream_options": {"include_usage": True}}, {"n": 2, "seed": 3}, {"timings_per_token": True},
+        {"return_progress": True}, {"max_tokens": 0}, {"stop": ["a"]}, {"return_tokens": True},
+        {"stream_options": {"include_usage": True}, "n": 2}, {"post_sampling_probs": True},
+        {"max_completion_tokens": 2, "max_tokens": 5}, {"verbose": True}, {"echo": True}, {"user": "x", "metadata": {}},
+    )  # fmt: skip
+    for path, asked in (("/v1/chat/completions", chat), ("/v1/completions", text)):
+        for option in options:
+            for stream in (False, True):
+                body = {"max_tokens": 4, "temperature": 0, **asked, **option, "stream": stream}
+                c.ask(path, body, step=f"{path} {option} {stream}")
+
+
+@scenario("stop strings that are long, nearly right, or begin alike")
+def long_stops(c: Client) -> None:
+    whole = str(c.complete("A slot is", 40)["content"])
+    for k in (1, 20):
+        part, rest = whole[k : k + 30], whole[k:]
+        for stop in ([part], [f"{part}#"], [f"{rest}zz"], [whole[:k]], [rest[:3], rest[:2]], [rest[:2], rest[:3]]):
+            for stream in (False, True):
+                c.complete("A slot is", 40, stop=stop, stream=stream, n_probs=1)
