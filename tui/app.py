@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
-from textual.app import App, ReturnType, SystemCommand
+from textual.app import App, ReturnType, SuspendNotSupported, SystemCommand
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from slotview.engine.backend import Backend
@@ -16,7 +18,7 @@ from slotview.engine.backend import Backend
 from .feed import Feed
 from .keyboard import mend_keyboard
 from .screens.dashboard import Dashboard
-from .signals import leave_on_sigterm
+from .signals import leave_on_sigterm, stop_job
 from .theme import DEFAULT_THEME, THEMES
 
 if TYPE_CHECKING:
@@ -31,6 +33,11 @@ class BaseApp(App[ReturnType]):
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "slotview"
     ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "ctrl+z", "suspend_process", "Suspend", id="suspend", show=False, tooltip="Back to the shell; fg returns"
+        )
+    ]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (as Textual declares it)
         (0, "-narrow"),
         (100, "-wide"),
@@ -65,6 +72,11 @@ class BaseApp(App[ReturnType]):
 
         yield from commands_of(screen)
         yield from super().get_system_commands(screen)
+
+    def action_suspend_process(self) -> None:
+        """Give the terminal back, then stop all of the shell's job: `make run` is more than this process."""
+        with suppress(SuspendNotSupported), self.suspend():
+            stop_job()
 
     def panic(self, *renderables: RenderableType) -> None:
         """Leave with what went wrong in one of Textual's own threads; that is no success."""

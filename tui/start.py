@@ -32,6 +32,8 @@ __all__ = [
 
 DEFAULT_PACE = "m4-9b"
 DEFAULT_CONTEXT = ("-c", "8192", "-np", "4")
+DUMB = ("dumb", "unknown")
+INSTEAD = "`slotview attach URL --once` prints a snapshot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +109,14 @@ def run_app(backend: Backend, refresh: float | None, theme: str | None, saved: S
 def _show(app: App[Any], *backends: Backend) -> None:
     """Run an app, then close what it shows; ends with the app's code where that is not 0.
 
-    It needs a terminal to hear keys from, unless Textual is told to use another driver.
+    It needs a terminal to hear keys from and to draw on, unless Textual is told to use another driver.
     """
     try:
-        if not sys.stdin.isatty() and "TEXTUAL_DRIVER" not in os.environ:
-            fail("its input is no terminal, so it would hear no key; `slotview attach URL --once` prints a snapshot", 2)
+        if "TEXTUAL_DRIVER" not in os.environ:
+            if os.environ.get("TERM") in DUMB:
+                fail(f"TERM={os.environ['TERM']}: no screen can be drawn on this terminal; {INSTEAD}", 2)
+            if not sys.stdin.isatty():
+                fail(f"its input is no terminal, so it would hear no key; {INSTEAD}", 2)
         app.run()
     finally:
         for backend in backends:

@@ -111,6 +111,13 @@ def test_options_of_a_value_are_no_commands() -> None:
     assert misplaced_option([]) is None
 
 
+def test_a_terminal_without_a_screen_is_one_line() -> None:
+    ended = slotview(environ={"TERM": "dumb"})
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("slotview: TERM=dumb: no screen can be drawn on this terminal")
+    assert not ended.stdout
+
+
 def test_a_taken_port_is_one_line() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

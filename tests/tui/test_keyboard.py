@@ -12,6 +12,15 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal of this kind")
 ATTACH = [sys.executable, "-m", "slotview", "attach", "http://127.0.0.1:9"]
+ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"  # the terminal's second screen
+
+
+def read_until(terminal: int, wanted: bytes) -> None:
+    """Read what is drawn until that is among it."""
+    seen = b""
+    while wanted not in seen:
+        assert select.select([terminal], [], [], 30)[0], seen
+        seen += os.read(terminal, 65536)
 
 
 def test_the_app_ends_when_its_terminal_goes_away() -> None:
@@ -21,10 +30,7 @@ def test_the_app_ends_when_its_terminal_goes_away() -> None:
     ours, theirs = pty.openpty()
     child = subprocess.Popen(ATTACH, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
-    seen = b""
-    while b"127.0.0.1:9" not in seen:
-        assert select.select([ours], [], [], 30)[0]
-        seen += os.read(ours, 65536)
+    read_until(ours, b"127.0.0.1:9")
     os.close(ours)
     assert child.wait(30) == -signal.SIGHUP
 
@@ -35,3 +41,27 @@ def test_without_a_keyboard_one_line_says_so() -> None:
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert "input is no terminal" in done.stderr
+
+
+@pytest.mark.parametrize("keys", [b"", b"?"])
+def test_ctrl_z_gives_the_terminal_back_and_fg_takes_it_again(keys: bytes) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(ATTACH, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    try:
+        read_until(ours, b"127.0.0.1:9")
+        if keys:
+            os.write(ours, keys)
+            read_until(ours, b"Keys and numbers")
+        os.write(ours, b"\x1a")
+        read_until(ours, LEAVE)
+        assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
+        os.killpg(child.pid, signal.SIGCONT)
+        read_until(ours, ENTER)
+        read_until(ours, b"127.0.0.1:9")
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+        os.close(theirs)

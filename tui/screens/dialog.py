@@ -23,6 +23,7 @@ class Dialog(ModalScreen[AnswerT | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back", id="dialog.leave", tooltip="Leave without doing anything"),
+        Binding("ctrl+z", "app.suspend_process", "Suspend", show=False),  # a modal screen hides the app's keys
     ]
     DEFAULT_CSS = """
     Dialog {
