@@ -267,6 +267,16 @@ HTTP = (
     ),
     Flag("http.tags", ("--tags",), Kind.TEXT, "LLAMA_ARG_TAGS", "tags of the model"),
     Flag("http.cors_origins", ("--cors-origins",), Kind.TEXT, "LLAMA_ARG_CORS_ORIGINS", "origins allowed by CORS"),
+    Flag("http.cors_methods", ("--cors-methods",), Kind.TEXT, "LLAMA_ARG_CORS_METHODS", "methods allowed by CORS"),
+    Flag("http.cors_headers", ("--cors-headers",), Kind.TEXT, "LLAMA_ARG_CORS_HEADERS", "headers allowed by CORS"),
+    Flag(
+        "http.cors_credentials",
+        ("--cors-credentials",),
+        Kind.SWITCH,
+        "LLAMA_ARG_CORS_CREDENTIALS",
+        "whether CORS allows credentials",
+        ("--no-cors-credentials",),
+    ),
 )
 
 LOG = (
@@ -440,8 +450,6 @@ _REASONS = {
     " --ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy --no-webui-mcp-proxy",
     "the engine does not tell thoughts from answers": "--reasoning-budget --reasoning-budget-message"
     " --skip-chat-parsing --no-skip-chat-parsing",
-    "the engine's CORS headers are those of the defaults": "--cors-methods --cors-headers --cors-credentials"
-    " --no-cors-credentials",
     "the engine serves no files": "--path",
     "the engine writes no prompts to files": "--log-prompts-dir",
     "put a proxy in front for TLS": "--ssl-key-file --ssl-cert-file",
@@ -461,8 +469,7 @@ _VARIABLES = {
     "YARN_BETA_FAST": "--yarn-beta-fast", "TOOLS": "--tools", "AGENT": "--agent", "UI_MCP_PROXY": "--ui-mcp-proxy",
     "MCP_SERVERS_CONFIG": "--mcp-servers-config", "MCP_SERVERS_JSON": "--mcp-servers-json",
     "THINK_BUDGET": "--reasoning-budget", "THINK_BUDGET_MESSAGE": "--reasoning-budget-message",
-    "SKIP_CHAT_PARSING": "--skip-chat-parsing", "CORS_METHODS": "--cors-methods", "CORS_HEADERS": "--cors-headers",
-    "CORS_CREDENTIALS": "--cors-credentials", "STATIC_PATH": "--path", "SSL_KEY_FILE": "--ssl-key-file",
+    "SKIP_CHAT_PARSING": "--skip-chat-parsing", "STATIC_PATH": "--path", "SSL_KEY_FILE": "--ssl-key-file",
     "SSL_CERT_FILE": "--ssl-cert-file", "MODELS_DIR": "--models-dir", "MODELS_PRESET": "--models-preset",
 }  # fmt: skip
 REFUSED_VARIABLES: Mapping[str, str] = {f"LLAMA_ARG_{name}": REFUSED[flag] for name, flag in _VARIABLES.items()}

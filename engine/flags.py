@@ -45,6 +45,9 @@ class HttpFlags:
     prefill_assistant: bool = True
     tags: str = ""
     cors_origins: str = "*"
+    cors_methods: str = "GET, POST, DELETE, OPTIONS"
+    cors_headers: str = "*"
+    cors_credentials: bool = True
 
 
 @dataclass(frozen=True, slots=True)

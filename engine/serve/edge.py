@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .body import MAX_BODY, UnreadableError
+from .cors import allowed_origin, preflight
 from .errors import outer_error
 from .replies import json_reply
 from .state import ServerState
@@ -24,12 +25,6 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 VERSIONS = ("1.0", "1.1")
 MOST_HEADERS = 100
 LONGEST_HEADER = 8192  # bytes of its line
-PREFLIGHT = {
-    "Content-Type": "text/html",
-    "Access-Control-Allow-Credentials": "true",
-    "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
-    "Access-Control-Allow-Headers": "*",
-}
 
 
 class Edge:
@@ -60,7 +55,7 @@ class Edge:
     def _early_answer(self, scope: Scope, headers: Headers) -> Response | None:
         """OPTIONS, then loading, then the key."""
         if scope["method"] == "OPTIONS":
-            return Response(b"", headers=PREFLIGHT)
+            return Response(b"", headers=preflight(self._state.flags.http))
         if self._state.host is None:
             return json_reply(outer_error("Loading model", "unavailable_error"), 503)
         keys = headers.get("authorization", ""), headers.get("x-api-key", "")
@@ -76,7 +71,9 @@ class Edge:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["Server"] = SERVER
-                headers["Access-Control-Allow-Origin"] = request.get("origin", "")
+                allowed = allowed_origin(self._state.flags.http, request.get("origin", ""))
+                if allowed is not None:
+                    headers["Access-Control-Allow-Origin"] = allowed
                 if message["status"] >= 400 or self._count(scope) >= ANSWERS_PER_CONNECTION:
                     headers["Connection"] = "close"
                 elif "connection" not in headers and not request.get("connection", "").lower().startswith("close"):

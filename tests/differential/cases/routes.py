@@ -30,6 +30,25 @@ def origins(c: Client) -> None:
             c.ask(path, method=method, headers={"Origin": "http://a.example"}, step=f"{method} {path}")
 
 
+for kind in (
+    "--cors-origins localhost --cors-methods GET,PUT --cors-headers X-A",
+    "--no-cors-credentials",
+    "--cors-origins http://a.example,http://b.example",
+):
+
+    @scenario(f"CORS with {kind}", f"-c 512 -np 1 {kind}")
+    def cors_of_the_line(c: Client) -> None:
+        for origin in (
+            None,
+            "http://a.example",
+            "http://localhost:80",
+            "http://localhost.evil.example",
+            "https://[::1]:9",
+        ):
+            for method in ("GET", "OPTIONS"):
+                c.ask("/health", method=method, headers={"Origin": origin} if origin else {}, step=f"{method} {origin}")
+
+
 @scenario("requests that are not read")
 def unread(c: Client) -> None:
     def send(
