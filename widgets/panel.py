@@ -40,7 +40,8 @@ class LinePanel(Widget):
         return max(1, len(self.draw(self._look, width, None)))
 
     def render_line(self, y: int) -> Strip:
-        """Return one drawn line."""
+        """Return one drawn line; a panel that has just come into view may be asked before it hears of its size."""
+        self._lines = self._lines or self._drawn()
         line = self._lines[y] if y < len(self._lines) else ()
         return to_strip(line, self.size.width, self._style)
 
@@ -63,10 +64,12 @@ class LinePanel(Widget):
         """What is drawn, without colours."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
 
-    def _redraw(self) -> None:
-        before = self._lines
+    def _drawn(self) -> list[Line]:
         width = self.size.width
-        self._lines = [fit(line, width) for line in self.draw(self._look, width, self.size.height)]
+        return [fit(line, width) for line in self.draw(self._look, width, self.size.height)]
+
+    def _redraw(self) -> None:
+        before, self._lines = self._lines, self._drawn()
         if self._wants_other_height():
             self.refresh(layout=True)
         for y in range(max(len(before), len(self._lines))):

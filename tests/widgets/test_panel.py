@@ -15,6 +15,7 @@ class Probe(LinePanel):
     def __init__(self) -> None:
         super().__init__()
         self.drawn: list[int] = []
+        self.first = ""
 
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         more: list[Line] = [(("more", ""),)] * (look.snapshot.serial // 10)
@@ -22,7 +23,9 @@ class Probe(LinePanel):
 
     def render_line(self, y: int) -> Strip:
         self.drawn.append(y)
-        return super().render_line(y)
+        strip = super().render_line(y)
+        self.first = self.first or repr(strip.text.rstrip())
+        return strip
 
 
 async def test_only_changed_lines_are_drawn_again() -> None:
@@ -38,6 +41,12 @@ async def test_only_changed_lines_are_drawn_again() -> None:
         await pilot.pause()
         assert probe.drawn == [1]
         assert "serial 2" in screen_text(pilot)
+
+
+async def test_it_is_never_drawn_empty_while_the_news_of_its_size_is_on_its_way() -> None:
+    probe = Probe()
+    async with hosting(probe):
+        assert probe.first == "'always the same'"
 
 
 async def test_an_automatic_height_follows_what_there_is_to_say() -> None:
