@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
@@ -14,9 +15,10 @@ from .fields import to_int32
 from .messages import Message, join_parts, read_messages
 from .unfollowed import REASONING_FORMATS
 
-__all__ = ["ChatPrompt", "ChatRules", "read_chat"]
+__all__ = ["ChatPrompt", "ChatRules", "read_chat", "takes_system"]
 
 CHANNEL = "<|channel|>"  # only templates with it tell developers from the system
+SYSTEM_WORD = "needle"
 CHAT_FORMAT = 2  # "peg-native", by its number
 JSON_FORMATS = ("json_object", "json_schema")
 TOOL_CHOICES = ("auto", "none", "required")
@@ -58,6 +60,8 @@ class _Renderer:
     def render(self, messages: Sequence[Message]) -> tuple[str, str, str]:
         """The text of the messages, the same with what asks for an answer after them, and that alone."""
         told = messages if CHANNEL in self.template else [_of_the_system(message) for message in messages]
+        if not takes_system(self.template):
+            told = _merged(told)
         plain, asking = self._text(told, add=False), self._text(told, add=True)
         pairs = enumerate(zip(plain, asking, strict=False))
         same = next((place for place, (one, other) in pairs if one != other), min(len(plain), len(asking)))
@@ -102,6 +106,28 @@ def _continued(body: Mapping[str, object], messages: Sequence[Message], renderer
         generation_prompt += prefill
         plain += generation_prompt
     return ChatPrompt(plain, prefill, _fields(body, generation_prompt))
+
+
+@lru_cache(maxsize=8)
+def takes_system(template: str) -> bool:
+    """Whether a template shows what a message of the system says."""
+    messages = ({"role": "system", "content": SYSTEM_WORD}, {"role": "user", "content": "user"})
+    try:
+        variables = {"bos_token": "", "eos_token": ""}
+        return SYSTEM_WORD in render_chat(template, messages, add_generation_prompt=False, variables=variables)
+    except ChatTemplateError:
+        return False
+
+
+def _merged(messages: Sequence[Message]) -> Sequence[Message]:
+    """A first message of the system goes into the next one, and is left out where there is none."""
+    if not messages or messages[0]["role"] != "system":
+        return messages
+    first, *others = messages
+    if not others:
+        return others
+    content = f"{first.get('content') or ''}\n{others[0].get('content') or ''}"
+    return [{**others[0], "content": content}, *others[1:]]
 
 
 def _of_the_system(message: Message) -> Message:

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..slots.task import TaskParams
+from .chat import takes_system
 from .errors import ApiError
 from .params_json import Json, params_json
 from .replies import json_reply
@@ -83,7 +84,7 @@ async def props(request: Request) -> Response:
             "supports_preserve_reasoning": False,
             "supports_reasoning_effort": False,
             "supports_string_content": True,
-            "supports_system_role": True,
+            "supports_system_role": takes_system(state.chat_template),
             "supports_tool_calls": False,
             "supports_tools": False,
             "supports_typed_content": False,

@@ -147,3 +147,23 @@ def aliases(c: Client) -> None:
     c.ask("/props")
     c.complete("A", 1)
     c.ask("/v1/completions", {"prompt": "A", "max_tokens": 1, "model": "other", "temperature": 0})
+
+
+NO_SYSTEM = (
+    "{% for m in messages %}{% if m.role == 'user' %}u:{{ m.content }};"
+    "{% elif m.role == 'assistant' %}a:{{ m.content }};"
+    "{% endif %}{% endfor %}"
+)
+
+
+@scenario("a template that knows no system", "-c 512 -np 1", env=f"LLAMA_ARG_CHAT_TEMPLATE={NO_SYSTEM}")
+def no_system(c: Client) -> None:
+    system, user, parts = (
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "U"},
+        {"role": "user", "content": [{"type": "text", "text": "x"}]},
+    )
+    for messages in ([system], [system, user], [system, system, user], [user, system], [system, parts]):
+        c.ask("/apply-template", {"messages": messages})
+    c.ask("/v1/chat/completions", {"messages": [system, user], "max_tokens": 3, "temperature": 0})
+    c.ask("/props")

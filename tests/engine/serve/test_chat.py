@@ -45,8 +45,15 @@ def test_a_template_sees_what_the_body_gives_it() -> None:
 
 def test_developers_are_the_system_unless_the_template_tells_them_apart() -> None:
     message = {"role": "developer", "content": "x"}
-    assert read("{{ messages[0].role }}", messages=[message]).text == "system"
-    assert read("{{ messages[0].role }}<|channel|>", messages=[message]).text == "developer<|channel|>"
+    template = "{{ messages[0].role }} {{ messages[0].content }}"
+    assert read(template, messages=[message]).text == "system x"
+    assert read(f"{template}<|channel|>", messages=[message]).text == "developer x<|channel|>"
+
+
+def test_a_template_without_a_system_sees_its_words_in_the_next_message() -> None:
+    template = "{% for m in messages if m.role == 'user' %}{{ m.content }};{% endfor %}"
+    assert read(template, messages=[{"role": "system", "content": "x"}, ASK]).text.startswith("x\n")
+    assert read(template, messages=[{"role": "system", "content": "x"}]).text == ""
 
 
 def test_a_last_answer_goes_on_two_lines_apart() -> None:
