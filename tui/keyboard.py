@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import codecs
 import os
-import signal
 import sys
 
 __all__ = ["mend_keyboard"]
+
+HUNG_UP = 129
+"""The exit code after a SIGHUP, the signal that a terminal sends when it goes, if it can."""
 
 
 def mend_keyboard() -> None:
     """Mend two habits of Textual's keyboard thread.
 
     It decodes strictly, so that one byte in a pasted text that is no UTF-8 would end the app: it becomes "�". And it
-    reads from a terminal that is gone again and again, while the app waits for ever to write to it: the process ends
-    as by the signal that a terminal sends when it goes, if it can.
+    reads from a terminal that is gone again and again, while the app waits for ever to write to it: the process ends,
+    with nothing left to restore.
     """
     if sys.platform != "win32":
         from textual.drivers import linux_driver
@@ -29,5 +31,5 @@ class _Decoder(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
 
     def decode(self, data: bytes, final: bool = False) -> str:
         if not data and not final:
-            os.kill(os.getpid(), signal.SIGHUP)
+            os._exit(HUNG_UP)
         return str(super().decode(data, final))

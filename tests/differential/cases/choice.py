@@ -36,7 +36,7 @@ def old_key(c: Client) -> None:
     c.slots()
 
 
-@scenario("an identical prompt is read again for one token")
+@scenario("an identical prompt is read again for one token", fresh=True)
 def repeat(c: Client) -> None:
     for _ in range(2):
         c.complete(tokens(20, 5), 4)

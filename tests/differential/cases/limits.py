@@ -11,7 +11,7 @@ from .prompts import each, tokens
 SHIFT = "-c 512 -np 2 --context-shift"
 
 
-@scenario("generation ends where the slot is full (C47)")
+@scenario("generation ends where the slot is full (C47)", fresh=True)
 def until_full(c: Client) -> None:
     c.complete(tokens(7), -1, ignore_eos=True)
     c.slots()

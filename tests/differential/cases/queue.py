@@ -219,18 +219,6 @@ def dropped_several(c: Client) -> None:
         c.complete(tokens(9, 10 + seed), 1)
 
 
-@scenario("a dropped family frees its slots in the order of a hash set", "-c 16384 -np 8 -cram 0", fresh=True)
-def dropped_family(c: Client) -> None:
-    for size in (3, 6, 8):
-        stream = c.open(tokens(20, size), 1500, ignore_eos=True, n_cmpl=size)
-        c.until_busy(size)
-        stream.take(3 * size)  # every output has begun
-        stream.drop()
-        c.until_idle()
-        for seed in range(8):
-            c.complete(tokens(9, 100 * size + seed), 1)
-
-
 @scenario("a client that goes away frees its slot", ROOMY, fresh=True, listed="disconnect-frees-at-once")
 def gone(c: Client) -> None:
     with socket.create_connection(("127.0.0.1", c.server.port)) as link:

@@ -96,7 +96,7 @@ def no_cache(c: Client) -> None:
     c.slots()
 
 
-@scenario("a conversation that grows", "-c 2048 -np 2")
+@scenario("a conversation that grows", "-c 2048 -np 2", fresh=True)
 def growing(c: Client) -> None:
     held = tokens(12, 7)
     for turn in range(5):
