@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from textual import work
 from textual.screen import Screen
@@ -15,8 +17,12 @@ from ..outcome import outcome
 
 if TYPE_CHECKING:
     from ..app import BaseApp
+    from .fire import FireForm
+    from .slot_actions import ChosenAction
 
 __all__ = ["ChangingScreen"]
+
+AnswerT = TypeVar("AnswerT")
 
 
 class ChangingScreen(Screen[None]):
@@ -61,17 +67,18 @@ class ChangingScreen(Screen[None]):
         """Show why something could not be done."""
         self.tell(str(error), "error", timeout=8)
 
-    @work
-    async def action_fire(self) -> None:
+    # Dialogs open at once, not in a worker: keys that were typed ahead are theirs, and no commands of this screen.
+
+    def action_fire(self) -> None:
         """Ask for prompts, and send them."""
         from .fire import FireScreen
 
         app = cast("BaseApp[None]", self.app)
-        slots = self.feed.look.snapshot.slots
-        form = await self.app.push_screen_wait(FireScreen(app.last_fire, slots))
-        if form is None:
-            return
-        app.last_fire = form
+        app.push_screen(FireScreen(app.last_fire, self.feed.look.snapshot.slots), _if_answered(self._fire_form))
+
+    @work
+    async def _fire_form(self, form: FireForm) -> None:
+        cast("BaseApp[None]", self.app).last_fire = form
         requests = form.requests()
         if await self._confirmed(f"send {sum(request.count for request in requests)} prompts to"):
             self.fire(requests)
@@ -85,14 +92,15 @@ class ChangingScreen(Screen[None]):
             self.fail(error)
         self.fired()
 
-    @work
-    async def action_retune(self) -> None:
+    def action_retune(self) -> None:
         """Show what other flags would do, and apply them where that is possible."""
         from .retune import RetuneScreen
 
-        flags = await self.app.push_screen_wait(RetuneScreen(self.feed.backend))
-        if flags is not None:
-            await self.retune(flags)
+        self.app.push_screen(RetuneScreen(self.feed.backend), _if_answered(self._retune_to))
+
+    @work
+    async def _retune_to(self, flags: LaunchFlags) -> None:
+        await self.retune(flags)
 
     async def retune(self, flags: LaunchFlags) -> None:
         """Change the flags and say what that did."""
@@ -108,8 +116,7 @@ class ChangingScreen(Screen[None]):
     def _retunes_live(self) -> bool:
         return self.feed.backend.capabilities.retune is RetuneMode.LIVE
 
-    @work
-    async def action_slot_actions(self) -> None:
+    def action_slot_actions(self) -> None:
         """Erase, save or restore the chosen slot's cache."""
         from .slot_actions import SlotActionScreen
 
@@ -117,8 +124,13 @@ class ChangingScreen(Screen[None]):
         if slot is None:
             self.tell("choose a slot first", "warning")
             return
-        chosen = await self.app.push_screen_wait(SlotActionScreen(slot, self.feed.backend.capabilities))
-        if chosen is None or not await self._confirmed(f"{chosen.action} slot {slot} of"):
+        self.app.push_screen(
+            SlotActionScreen(slot, self.feed.backend.capabilities), _if_answered(partial(self._act_on, slot))
+        )
+
+    @work
+    async def _act_on(self, slot: int, chosen: ChosenAction) -> None:
+        if not await self._confirmed(f"{chosen.action} slot {slot} of"):
             return
         try:
             backend = self.feed.backend
@@ -150,6 +162,16 @@ class ChangingScreen(Screen[None]):
         answer = await self.app.push_screen_wait(ConfirmScreen(doing, server))
         self._may_change = answer is True
         return self._may_change
+
+
+def _if_answered(work: Callable[[AnswerT], object]) -> Callable[[AnswerT | None], None]:
+    """What follows a dialog: ``work``, unless it was left."""
+
+    def answered(answer: AnswerT | None) -> None:
+        if answer is not None:
+            work(answer)
+
+    return answered
 
 
 def _told(report: RetuneReport) -> str:

@@ -1,5 +1,5 @@
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.widgets import Button, Input
 
 from slotview.engine.backend import FireRequest
@@ -111,3 +111,13 @@ async def test_a_letter_in_a_number_field_is_no_text() -> None:
         app.screen.query_one("#seed", Input).focus()
         await pilot.press("1", "x", "2")
         assert app.screen.query_one("#seed", Input).value == "12"
+
+
+async def test_keys_typed_ahead_of_a_dialog_are_no_commands_of_the_screen_below() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        for key in "fq":
+            app.post_message(Key(key, key))
+        await pilot.pause()
+        assert isinstance(app.screen, FireScreen)
+        assert not app._exit
