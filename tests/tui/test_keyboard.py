@@ -30,9 +30,13 @@ def test_the_app_ends_when_its_terminal_goes_away() -> None:
     ours, theirs = pty.openpty()
     child = subprocess.Popen(ATTACH, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
-    read_until(ours, b"127.0.0.1:9")
-    os.close(ours)
-    assert child.wait(60) == 129
+    try:
+        read_until(ours, b"127.0.0.1:9")
+        os.close(ours)
+        assert child.wait(60) == 129
+    finally:
+        child.kill()
+        child.wait()
 
 
 def test_without_a_keyboard_one_line_says_so() -> None:
