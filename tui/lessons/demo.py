@@ -19,8 +19,8 @@ from ..messages import Refreshed
 
 __all__ = ["SCRIPT", "DemoApp", "Step"]
 
-NAMES = ("Anna", "Ben", "Clara", "David", "Emma", "Finn", "Greta", "Hugo")
-STORIES = tuple(FireRequest(f"Once upon a time {name} ", n_predict=64, seed=7) for name in NAMES)
+NAMES = ("Anna", "Ben", "Clara", "Dan", "Emma", "Finn", "Greta", "Hugo")
+STORIES = tuple(FireRequest(f"{name} was a little cat.", n_predict=64, seed=7) for name in NAMES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,11 +112,11 @@ def _check_slot(text: str, slots: Sequence[SlotView] | None) -> None:
         raise FormError("id_slot", f"slot: there is no slot {int(text)}; {there}")
 
 
-_WHO = "{Anna|Ben|Clara|David|Emma|Finn|Greta|Hugo}"
+_CATS = "{Anna|Ben|Clara|Dan|Emma|Finn|Greta|Hugo} was a little cat."
 PRESETS: tuple[tuple[str, FireForm], ...] = (
-    ("Eight stories", FireForm(f"Once upon a time {_WHO} ", count="8", n_predict="96")),
+    ("Eight stories", FireForm(_CATS, count="8", n_predict="96")),
     ("One question", FireForm("What is a slot?", n_predict="64", temperature="0")),
     ("Same prompt twice", FireForm("Once upon a time there was a small house.", count="2", n_predict="48")),
-    ("Never-ending", FireForm(f"Once upon a time {_WHO} ", count="4", n_predict="-1", ignore_eos=True)),
+    ("Never-ending", FireForm(_CATS, count="4", n_predict="-1", ignore_eos=True)),
 )
 """Examples to begin with: a title, and what it fills in."""
