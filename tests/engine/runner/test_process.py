@@ -50,6 +50,18 @@ def wait_gone(pid: int) -> bool:
     return gone
 
 
+def ended_script(folder: Path, code: str) -> ServerProcess:
+    """A script that was started as a server and has ended."""
+    if os.name == "nt":
+        pytest.skip("a script cannot be started as a program on Windows")
+    path = folder / "server"
+    path.write_text(f"#!{sys.executable}\n{code}")
+    path.chmod(0o755)
+    child = ServerProcess(str(path), [], lambda line: None)
+    child._process.wait(20)
+    return child
+
+
 def test_stopping_ends_the_child(binary: str) -> None:
     lines: Queue[str] = Queue()
     child = ServerProcess(binary, ["-np", "2", "--port", "1"], lines.put)
@@ -74,13 +86,7 @@ def test_a_script_around_the_server_ends_with_the_server(binary: str, tmp_path: 
 
 
 def test_output_without_line_ends_is_cut_into_lines(tmp_path: Path) -> None:
-    if os.name == "nt":
-        pytest.skip("a script cannot be started as a program on Windows")
-    path = tmp_path / "server"
-    path.write_text(f"#!{sys.executable}\nprint('x' * 100_000, end='')\n")
-    path.chmod(0o755)
-    child = ServerProcess(str(path), [], lambda line: None)
-    child._process.wait(20)
+    child = ended_script(tmp_path, "print('x' * 100_000, end='')\n")
     lines = child.last_words(100)
     child.stop()
     assert max(map(len, lines)) == LONGEST_LINE
@@ -103,13 +109,7 @@ def test_no_orphan_is_left_when_the_owner_is_killed(binary: str) -> None:
 
 
 def test_a_failed_start_leaves_its_last_words(tmp_path: Path) -> None:
-    if os.name == "nt":
-        pytest.skip("a script cannot be started as a program on Windows")
-    path = tmp_path / "server"
-    path.write_text(f"#!{sys.executable}\nprint('error: no such model')\nraise SystemExit(3)\n")
-    path.chmod(0o755)
-    child = ServerProcess(str(path), [], lambda line: None)
-    child._process.wait(20)
+    child = ended_script(tmp_path, "print('error: no such model')\nraise SystemExit(3)\n")
     assert child.exit_code == 3
     assert child.last_words() == ["error: no such model"]
     child.stop()
