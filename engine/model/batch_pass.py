@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from .hparams import HParams
-from .matmul import WIDE, Product
+from .matmul import BLOCK, Product
 from .workspace import Workspace
 
 __all__ = ["BatchPass"]
@@ -73,4 +73,4 @@ class BatchPass:
 
 
 def _padded(n: int) -> int:
-    return -(-n // WIDE) * WIDE
+    return -(-n // BLOCK) * BLOCK

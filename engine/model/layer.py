@@ -40,12 +40,11 @@ def load_layers(h: HParams, tensor: TensorSource) -> list[Layer]:
     shapes = _shapes(h)
     sizes = [padded_size(*shape) for shape in shapes]
     pool = np.zeros((h.n_layer, sum(sizes)), np.float32)
+    ends = np.cumsum(sizes)
     layers: list[Layer] = []
-    for number, weights in enumerate(pool):
-        ends = np.cumsum(sizes)
-        flat = [weights[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-        matrices = [Matrix(part.reshape(-1, n_in), n_out) for part, (n_out, n_in) in zip(flat, shapes, strict=True)]
-        layers.append(Layer(*matrices))
+    for number, memory in enumerate(pool):
+        parts = [memory[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+        layers.append(Layer(*(Matrix(*shape, part) for shape, part in zip(shapes, parts, strict=True))))
         _fill(layers[-1], h, partial(_layer_tensor, tensor, number))
     return layers
 
@@ -67,9 +66,11 @@ def _layer_tensor(tensor: TensorSource, number: int, name: str) -> Floats:
 def _fill(layer: Layer, h: HParams, get: TensorSource) -> None:
     width = np.float32(h.n_embd**0.5)
     scale = np.float32(h.head_dim_k**-0.5)
-    np.concatenate([get("attn_q") * scale, get("attn_k"), get("attn_v")], out=layer.qkv.used)
-    np.multiply(layer.qkv.used, get("attn_norm") * width, out=layer.qkv.used)
-    layer.out.used[...] = get("attn_output")
-    np.concatenate([get("ffn_gate"), get("ffn_up")], out=layer.gate_up.used)
-    np.multiply(layer.gate_up.used, get("ffn_norm") * -width, out=layer.gate_up.used)
-    layer.down.used[...] = get("ffn_down")
+    qkv = np.concatenate([get("attn_q") * scale, get("attn_k"), get("attn_v")])
+    qkv *= get("attn_norm") * width
+    layer.qkv.fill(qkv)
+    layer.out.fill(get("attn_output"))
+    gate_up = np.concatenate([get("ffn_gate"), get("ffn_up")])
+    gate_up *= get("ffn_norm") * -width
+    layer.gate_up.fill(gate_up)
+    layer.down.fill(get("ffn_down"))

@@ -1,10 +1,11 @@
 """Products of a weight matrix with a few or many rows.
 
 OpenBLAS copies the weights into a packed form at every large product, which costs more than the product of a few
-rows. Small products have a kernel without that step on AVX-512 processors: a matrix is taken in blocks that are small
-enough for it; one gufunc call runs over all of them. The rounding of a row then does not depend on the rows beside it,
-whatever their number. Elsewhere few rows are taken as matrix-vector products in blocks that stay in the cache, many as
-one product.
+rows. Small products have a kernel without that step on AVX-512 processors. There the weights are held in blocks small
+enough for it, in the order in which it reads them, so that a few rows cost no more than reading the weights from
+memory; one gufunc call runs over all blocks. The rounding of a row then does not depend on the rows beside it, whatever
+their number. Elsewhere the weights stay as in model files; few rows are taken as matrix-vector products in blocks that
+stay in the cache, many as one product.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .blas import has_small_kernel
 from .kv_types_float import Floats
 
-__all__ = ["Matrix", "Product", "padded", "padded_size", "split_columns", "usable_rows"]
+__all__ = ["Matrix", "Product", "padded_size", "split_columns", "usable_rows"]
 
-NARROW, WIDE = 16, 32
-"""Weight rows of a block: wide ones for few rows."""
+BLOCK = 32
+"""Weight rows of a block."""
 MOST_OUTPUTS = 1024
 """Rows × columns of a result up to which the small kernel is used by OpenBLAS (its limit is 1,200)."""
 MOST_PRODUCTS = 1_000_000
@@ -29,7 +31,7 @@ MOST_PRODUCTS = 1_000_000
 VECTOR_BLOCK_BYTES = 1 << 18
 FEW_ROWS = 12
 
-Operands = tuple[Floats, Floats, Floats]
+Operands = tuple[Floats, Floats]
 
 
 def usable_rows(n: int) -> int:
@@ -38,40 +40,57 @@ def usable_rows(n: int) -> int:
 
 
 class Matrix:
-    """Weights [n_padded, n_in], row-major as in model files; of whole blocks, rows from ``n_out`` on being zeros."""
+    """Weights [n_out, n_in] in whole blocks: the rows from ``n_out`` to ``n_padded`` are zeros.
 
-    def __init__(self, weights: Floats, n_out: int) -> None:
-        self.weights = weights
-        self.n_padded, self.n_in = weights.shape
-        self.n_out = n_out
-        self.used = weights[:n_out]
-        self.wide, self.narrow = (self._blocks(size) for size in (WIDE, NARROW))
+    ``blocks``: [b, n_in, BLOCK] where there is a small kernel, else None.
+    """
 
-    def _blocks(self, size: int) -> Floats:
-        """Transposed blocks [b, 1, n_in, size]."""
-        return self.weights.reshape(-1, 1, size, self.n_in).transpose(0, 1, 3, 2)
+    def __init__(self, n_out: int, n_in: int, memory: Floats | None = None) -> None:
+        """``memory``: `padded_size` zeros to use."""
+        if memory is None:
+            memory = np.zeros(padded_size(n_out, n_in), np.float32)
+        self.n_out, self.n_in = n_out, n_in
+        self.n_padded = memory.size // n_in
+        self.blocks = memory.reshape(-1, n_in, BLOCK) if has_small_kernel() else None
+        self._rows = memory.reshape(-1, BLOCK, n_in) if self.blocks is None else self.blocks.transpose(0, 2, 1)
+
+    @classmethod
+    def of(cls, weights: Floats) -> Matrix:
+        """A copy of weights [n_out, n_in]."""
+        n_out, n_in = weights.shape
+        matrix = cls(n_out, n_in)
+        matrix.fill(weights)
+        return matrix
+
+    def fill(self, weights: Floats) -> None:
+        """Take the weights [n_out, n_in]."""
+        whole, rest = divmod(self.n_out, BLOCK)
+        self._rows[:whole] = weights[: whole * BLOCK].reshape(whole, BLOCK, self.n_in)
+        self._rows[whole:, :rest] = weights[whole * BLOCK :]
+
+    def rows(self, numbers: NDArray[np.integer]) -> Floats:
+        """Weights of some rows [n, n_in]."""
+        return self._rows[numbers // BLOCK, numbers % BLOCK]
+
+    def columns(self, part: slice) -> Floats:
+        """Plain weights of whole blocks, for the columns they compute: [n, n_in]."""
+        return self._rows[part.start // BLOCK : part.stop // BLOCK].reshape(-1, self.n_in)
 
 
 def padded_size(n_out: int, n_in: int) -> int:
     """Values of a matrix padded to whole blocks."""
-    return -(-n_out // WIDE) * WIDE * n_in
+    return -(-n_out // BLOCK) * BLOCK * n_in
 
 
-def padded(weights: Floats) -> Matrix:
-    """A matrix of weights [n_out, n_in], copied where blocks do not come out even."""
-    missing = -len(weights) % WIDE
-    return Matrix(np.pad(weights, ((0, missing), (0, 0))) if missing else weights, len(weights))
-
-
-def _most_rows(size: int, n_in: int) -> int:
-    """Rows that may meet a block of ``size`` weight rows at once."""
-    return max(2, min(MOST_OUTPUTS, MOST_PRODUCTS // n_in) // size)
+def _most_rows(n_in: int) -> int:
+    """Rows that may meet a block at once."""
+    return max(2, min(MOST_OUTPUTS, MOST_PRODUCTS // n_in) // BLOCK)
 
 
 def split_columns(n_padded: int, n_parts: int) -> list[slice]:
     """Cut the columns of a result into at most ``n_parts`` of whole blocks."""
-    n_blocks = n_padded // WIDE
-    bounds = [n_blocks * part // n_parts * WIDE for part in range(n_parts + 1)]
+    n_blocks = n_padded // BLOCK
+    bounds = [n_blocks * part // n_parts * BLOCK for part in range(n_parts + 1)]
     return [slice(a, b) for a, b in pairwise(bounds) if a < b]
 
 
@@ -86,18 +105,12 @@ class Product:
         self.rows, self.out = rows, out
         self._made: dict[Matrix, list[Callable[[], None]]] = {}
         self._columns = split_columns(out.shape[1], n_parts)
-        if not has_small_kernel():
-            self._wide, self._chunks = False, []
-            return
-        self._wide = len(rows) <= _most_rows(WIDE, rows.shape[1])
-        size = WIDE if self._wide else NARROW
-        self._chunks = [self._cut(part, size) for part in self._columns]
-        self._blocks = [slice(part.start // size, part.stop // size) for part in self._columns]
+        self._chunks = [self._cut(part) for part in self._columns] if has_small_kernel() else []
 
-    def _cut(self, columns: slice, size: int) -> list[tuple[Floats, Floats]]:
-        """Rows [1, c, m, n_in] and result [b, c, m, size]: a block meets all chunks while it is in the cache."""
+    def _cut(self, columns: slice) -> list[Operands]:
+        """Rows [1, c, m, n_in] and result [b, c, m, BLOCK]: a block meets all chunks while it is in the cache."""
         (n, n_in), out = self.rows.shape, self.out[:, columns]
-        chunk = -(-n // -(-n // _most_rows(size, n_in)))
+        chunk = -(-n // -(-n // _most_rows(n_in)))
         end = n // chunk * chunk
         bounds = [(0, end, chunk)]
         if end < n:
@@ -105,7 +118,7 @@ class Product:
         return [
             (
                 self.rows[first:last].reshape(1, -1, m, n_in),
-                out[first:last].reshape(-1, m, out.shape[1] // size, size).transpose(2, 0, 1, 3),
+                out[first:last].reshape(-1, m, out.shape[1] // BLOCK, BLOCK).transpose(2, 0, 1, 3),
             )
             for first, last, m in bounds
         ]
@@ -117,11 +130,10 @@ class Product:
         return self._made[matrix]
 
     def _make_tasks(self, matrix: Matrix) -> list[Callable[[], None]]:
-        if not self._chunks:
-            return [partial(_plain, matrix, self.rows, self.out, part) for part in self._columns]
-        blocks = matrix.wide if self._wide else matrix.narrow
-        parts = [blocks[part] for part in self._blocks]
-        return [partial(_multiply, chunks, b) for b, chunks in zip(parts, self._chunks, strict=True)]
+        if matrix.blocks is None:
+            return [partial(_plain, matrix.columns(part), self.rows, self.out[:, part]) for part in self._columns]
+        parts = [matrix.blocks[part.start // BLOCK : part.stop // BLOCK, None] for part in self._columns]
+        return [partial(_multiply, chunks, blocks) for blocks, chunks in zip(parts, self._chunks, strict=True)]
 
     def all(self, matrix: Matrix) -> None:
         """Compute the product on this thread."""
@@ -129,17 +141,16 @@ class Product:
             task()
 
 
-def _multiply(chunks: Sequence[tuple[Floats, Floats]], blocks: Floats) -> None:
+def _multiply(chunks: Sequence[Operands], blocks: Floats) -> None:
     for rows, out in chunks:
         np.matmul(rows, blocks, out=out)
 
 
-def _plain(matrix: Matrix, rows: Floats, out: Floats, columns: slice) -> None:
-    weights, result = matrix.weights[columns], out[:, columns]
+def _plain(weights: Floats, rows: Floats, out: Floats) -> None:
     if len(rows) >= FEW_ROWS:
-        np.matmul(rows, weights.T, out=result)
+        np.matmul(rows, weights.T, out=out)
         return
-    size = max(1, VECTOR_BLOCK_BYTES // (4 * matrix.n_in))
+    size = max(1, VECTOR_BLOCK_BYTES // weights[0].nbytes)
     for first in range(0, len(weights), size):
         block = weights[first : first + size]
-        np.matmul(block, rows[:, :, None], out=result[:, first : first + len(block), None])
+        np.matmul(block, rows[:, :, None], out=out[:, first : first + len(block), None])

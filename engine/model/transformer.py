@@ -21,7 +21,7 @@ from .interface import FloatRows, KvShape, SequenceRun
 from .kv_store import TypedKvStore
 from .kv_types_float import Floats
 from .layer import TensorSource, load_layers
-from .matmul import Matrix, Product, padded, usable_rows
+from .matmul import Matrix, Product, usable_rows
 from .rope import Rope
 from .workspace import Workspace
 
@@ -45,9 +45,9 @@ class Transformer:
         self._work = Workspace()
         self._sum_epsilon = hparams.rms_eps * hparams.n_embd
         self._rope = Rope(hparams, tensor("rope_freqs.weight") if hparams.has_rope_freqs else None)
-        self._embedding = tensor("token_embd.weight")
+        self._embedding = Matrix.of(tensor("token_embd.weight"))
         self._output_norm = tensor("output_norm.weight") * np.float32(hparams.n_embd**0.5)
-        self._output = padded(self._embedding if hparams.tied else tensor("output.weight"))
+        self._output = self._embedding if hparams.tied else Matrix.of(tensor("output.weight"))
         self._layers = load_layers(hparams, tensor)
         self._pass: BatchPass | None = None
         self._to_logits: Product | None = None
@@ -88,7 +88,7 @@ class Transformer:
         rows = np.concatenate([kv.rows(run.stream, run.cells[run.first_pos :]) for run in runs])
         n = len(rows)
         b = self._pass_of(usable_rows(n))
-        b.x[:n] = self._embedding[np.concatenate([run.tokens for run in runs])]
+        b.x[:n] = self._embedding.rows(np.concatenate([run.tokens for run in runs]))
         b.x[n:] = 0
         b.mixed[n:] = 0
         turns, plan = self._rope.at(positions), plan_attention(runs, kv, self._crew.size)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from slotview.engine.model import matmul
 from slotview.engine.model.blas import has_small_kernel, one_thread
-from slotview.engine.model.matmul import Matrix, Product, padded, split_columns
+from slotview.engine.model.matmul import Matrix, Product, split_columns
 
 SHAPES = [(96, 96), (89, 96), (576, 1536), (320, 64), (64, 5000), (33, 7)]
 ROWS = [2, 3, 5, 8, 17, 31, 32, 33, 63, 65, 129, 300]
@@ -30,7 +30,7 @@ def product(matrix: Matrix, rows: NDArray[np.float32], n_parts: int) -> NDArray[
 def test_products_are_right(shape: tuple[int, int], small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matmul, "has_small_kernel", lambda: small)
     weights = weights_of(*shape)
-    matrix = padded(weights)
+    matrix = Matrix.of(weights)
     rows = weights_of(max(ROWS), shape[1])
     wanted = rows.astype(np.float64) @ weights.T.astype(np.float64)
     for n in ROWS:
@@ -41,11 +41,19 @@ def test_products_are_right(shape: tuple[int, int], small: bool, monkeypatch: py
 @pytest.mark.skipif(not has_small_kernel(), reason="this processor's BLAS packs its operands")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rounding_does_not_depend_on_other_rows(shape: tuple[int, int]) -> None:
-    matrix = padded(weights_of(*shape))
+    matrix = Matrix.of(weights_of(*shape))
     rows = weights_of(max(ROWS), shape[1])
     wanted = product(matrix, rows, 1)
     for n in ROWS:
         np.testing.assert_array_equal(product(matrix, rows[:n], 2), wanted[:n])
+
+
+@pytest.mark.parametrize("small", [True, False])
+def test_rows_are_given_back(small: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matmul, "has_small_kernel", lambda: small)
+    weights = weights_of(89, 96)
+    numbers = np.array([88, 0, 31, 32, 63, 64, 5])
+    np.testing.assert_array_equal(Matrix.of(weights).rows(numbers), weights[numbers])
 
 
 def test_columns_are_split_into_whole_blocks() -> None:
