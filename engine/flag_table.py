@@ -258,6 +258,14 @@ HTTP = (
         choices=ON_OFF | {"auto": None, "-1": None},
     ),
     Flag(
+        "http.reasoning_preserve",
+        ("--reasoning-preserve",),
+        Kind.SWITCH,
+        "LLAMA_ARG_REASONING_PRESERVE",
+        "whether the template is to keep the thoughts of earlier answers",
+        ("--no-reasoning-preserve",),
+    ),
+    Flag(
         "http.prefill_assistant",
         ("--prefill-assistant",),
         Kind.SWITCH,
@@ -410,7 +418,7 @@ _SWITCHES_IGNORED = """
 --perf --no-perf|-kvo --kv-offload -nkvo --no-kv-offload|--repack -nr --no-repack|--no-host|-cmoe --cpu-moe
 --check-tensors|--op-offload --no-op-offload|--offline|--lora-init-without-apply|--spm-infill|-bs --backend-sampling
 --mmproj-auto --no-mmproj --no-mmproj-auto|--mmproj-offload --no-mmproj-offload|--reuse-port
---models-autoload --no-models-autoload|--reasoning-preserve --no-reasoning-preserve
+--models-autoload --no-models-autoload
 --spec-draft-backend-sampling --no-spec-draft-backend-sampling|-cmoed --cpu-moe-draft --spec-draft-cpu-moe
 """
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
+from ..model.template_caps import read_caps
 from .body import type_name
 from .errors import ThrownError, not_supported
 from .fields import to_int32
-from .messages import Message, join_parts, read_messages
+from .messages import Message, join_parts, read_messages, with_called_objects, with_contents
 from .unfollowed import REASONING_FORMATS
 
-__all__ = ["ChatPrompt", "ChatRules", "read_chat", "takes_system"]
+__all__ = ["ChatPrompt", "ChatRules", "read_chat"]
 
+FAILED = "Unable to generate parser for this template. Automatic parser generation failed:"
 CHANNEL = "<|channel|>"  # only templates with it tell developers from the system
-SYSTEM_WORD = "needle"
 CHAT_FORMAT = 2  # "peg-native", by its number
 JSON_FORMATS = ("json_object", "json_schema")
 TOOL_CHOICES = ("auto", "none", "required")
@@ -59,9 +59,14 @@ class _Renderer:
 
     def render(self, messages: Sequence[Message]) -> tuple[str, str, str]:
         """The text of the messages, the same with what asks for an answer after them, and that alone."""
+        caps = read_caps(self.template)
         told = messages if CHANNEL in self.template else [_of_the_system(message) for message in messages]
-        if not takes_system(self.template):
+        if caps.only_text or caps.only_parts:
+            told = with_contents(told, as_parts=caps.only_parts)
+        if not caps.supports_system_role:
             told = _merged(told)
+        if caps.supports_object_arguments:
+            told = with_called_objects(told)
         plain, asking = self._text(told, add=False), self._text(told, add=True)
         pairs = enumerate(zip(plain, asking, strict=False))
         same = next((place for place, (one, other) in pairs if one != other), min(len(plain), len(asking)))
@@ -69,11 +74,12 @@ class _Renderer:
 
     def _text(self, messages: Sequence[Message], *, add: bool) -> str:
         bos, eos = self._spelled(self.tokenizer.bos), self._spelled(self.tokenizer.eos)
-        variables = {**self.variables, "bos_token": bos, "eos_token": eos}
+        variables = {"bos_token": bos, "eos_token": eos, **self.variables}
         try:
-            return render_chat(self.template, messages, add_generation_prompt=add, variables=variables)
+            text = render_chat(self.template, messages, add_generation_prompt=add, variables=variables)
+            return text.removeprefix(bos) if self.tokenizer.add_bos else text
         except ChatTemplateError as error:
-            raise ThrownError(str(error)) from None
+            raise ThrownError(f"{FAILED} {error}") from None
 
     def _spelled(self, token: int | None) -> str:
         return "" if token is None else self.tokenizer.piece(token, special=True).decode("utf-8", "replace")
@@ -108,17 +114,6 @@ def _continued(body: Mapping[str, object], messages: Sequence[Message], renderer
     return ChatPrompt(plain, prefill, _fields(body, generation_prompt))
 
 
-@lru_cache(maxsize=8)
-def takes_system(template: str) -> bool:
-    """Whether a template shows what a message of the system says."""
-    messages = ({"role": "system", "content": SYSTEM_WORD}, {"role": "user", "content": "user"})
-    try:
-        variables = {"bos_token": "", "eos_token": ""}
-        return SYSTEM_WORD in render_chat(template, messages, add_generation_prompt=False, variables=variables)
-    except ChatTemplateError:
-        return False
-
-
 def _merged(messages: Sequence[Message]) -> Sequence[Message]:
     """A first message of the system goes into the next one, and is left out where there is none."""
     if not messages or messages[0]["role"] != "system":
@@ -126,7 +121,9 @@ def _merged(messages: Sequence[Message]) -> Sequence[Message]:
     first, *others = messages
     if not others:
         return others
-    content = f"{first.get('content') or ''}\n{others[0].get('content') or ''}"
+    if not (isinstance(one := first["content"], str) and isinstance(other := others[0]["content"], str)):
+        raise ThrownError("[json.exception.type_error.302] type must be string, but is array")
+    content = f"{one}\n{other}"
     return [{**others[0], "content": content}, *others[1:]]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ..model.template_caps import read_caps
 from ..slots.task import TaskParams
-from .chat import takes_system
 from .errors import ApiError
 from .params_json import Json, params_json
 from .replies import json_reply
@@ -78,17 +79,7 @@ async def props(request: Request) -> Response:
         "ui": False,
         "ui_settings": {},
         "chat_template": state.chat_template,
-        "chat_template_caps": {
-            "supports_object_arguments": False,
-            "supports_parallel_tool_calls": False,
-            "supports_preserve_reasoning": False,
-            "supports_reasoning_effort": False,
-            "supports_string_content": True,
-            "supports_system_role": takes_system(state.chat_template),
-            "supports_tool_calls": False,
-            "supports_tools": False,
-            "supports_typed_content": False,
-        },
+        "chat_template_caps": asdict(read_caps(state.chat_template)),
         "bos_token": spelled(tokenizer.bos),
         "eos_token": spelled(tokenizer.eos),
         "build_info": state.fingerprint,

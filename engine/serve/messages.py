@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 
 from .body import type_name, write_json
 from .errors import ThrownError
 
-__all__ = ["Message", "join_parts", "read_messages"]
+__all__ = ["Message", "join_parts", "read_messages", "with_called_objects", "with_contents"]
 
 Message = dict[str, object]
 MEDIA = {"image_url": "image", "input_audio": "audio", "input_video": "video", "video_url": "video"}
@@ -36,6 +37,36 @@ def join_parts(content: object, between: str) -> str:
     for part in content:
         text += between * bool(text) + part["text"]
     return text
+
+
+def with_contents(messages: Sequence[Message], *, as_parts: bool) -> list[Message]:
+    """Messages whose contents are all lists of parts, or all texts."""
+    return [{**message, "content": _content(message["content"], as_parts=as_parts)} for message in messages]
+
+
+def _content(content: object, *, as_parts: bool) -> object:
+    if as_parts:
+        return [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return join_parts(content, "\n")
+
+
+def with_called_objects(messages: Sequence[Message]) -> list[Message]:
+    """Messages whose calls of tools have their arguments as values, not spelled out. Raises `ThrownError`."""
+    return [
+        {**message, "tool_calls": [_with_values(call) for call in calls]} if isinstance(calls, list) else message
+        for message in messages
+        for calls in [message.get("tool_calls")]
+    ]
+
+
+def _with_values(call: Message) -> Message:
+    function = call["function"]
+    assert isinstance(function, dict)
+    try:
+        arguments = json.loads(function["arguments"])
+    except ValueError as error:
+        raise ThrownError(f"Failed to parse tool call arguments as JSON: {error}", "server_error") from None
+    return {**call, "function": {**function, "arguments": arguments}}
 
 
 def _check(message: object) -> None:
@@ -70,9 +101,8 @@ def _message(given: Message) -> Message:
         raise ValueError(f"Missing 'role' in message: {write_json(given)}")
     message: Message = {"role": _text(given, "role")}
     content = given.get("content")
-    for part in content if isinstance(content, list) else ():
-        _text(part, "text")
-    message["content"] = join_parts(content, "\n")
+    parts = [{"type": "text", "text": _text(part, "text")} for part in content] if isinstance(content, list) else []
+    message["content"] = parts or (content if isinstance(content, str) else "")
     calls = [_call(call) for call in _items(given.get("tool_calls"))]
     for name in ("reasoning_content", "name", "tool_call_id"):
         if name in given and (text := _text(given, name)):

@@ -18,6 +18,7 @@ from ..events import EventBatch, EventRing, LogLine
 from ..flags import EngineFlags
 from ..host import EngineHost
 from ..loading import StartError, build_core, load
+from ..model.chat_template import ChatTemplateError, render_chat
 from ..pace import microseconds, profile
 from .app import make_app
 from .printer import LogPrinter
@@ -36,6 +37,7 @@ def serve(flags: EngineFlags) -> int:
     try:
         state = ServerState(flags, read_keys(flags), started_us=started, log=log)
         _check_save_path(flags)
+        _check_template(flags)
     except (KeyFileError, StartError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -126,6 +128,17 @@ def _check_save_path(flags: EngineFlags) -> None:
     folder = flags.http.slot_save_path
     if folder and not Path(folder).is_dir():
         raise StartError(f"not a directory: {folder}")
+
+
+def _check_template(flags: EngineFlags) -> None:
+    """A template of the command line has to render a message, or nothing starts."""
+    template = flags.http.chat_template
+    if template in ("", "chatml"):
+        return
+    try:
+        render_chat(template, [{"role": "user", "content": "test"}])
+    except ChatTemplateError as error:
+        raise StartError(f"error: the supplied chat template is not supported: {error}") from None
 
 
 def _greet(log: LogPrinter, flags: EngineFlags, state: ServerState) -> None:

@@ -10,6 +10,7 @@ from slotview import __version__
 
 from ..flags import EngineFlags
 from ..host import EngineHost
+from ..model.chat_template import CHATML
 from ..model.interface import Model
 from .chat import ChatRules
 from .printer import LogPrinter
@@ -81,14 +82,16 @@ class ServerState:
     @property
     def chat_template(self) -> str:
         """Template in use."""
-        return self.flags.http.chat_template or self.model.tokenizer.chat_template or ""
+        template = self.flags.http.chat_template or self.model.tokenizer.chat_template
+        return CHATML if template in (None, "", "chatml") else template
 
     @property
     def chat_rules(self) -> ChatRules:
         """What the command line says about chats."""
         http = self.flags.http
         told = {"reasoning_effort": http.reasoning_effort} if http.reasoning_effort else {}
-        return ChatRules({**http.chat_template_kwargs, **told}, http.reasoning, http.prefill_assistant)
+        variables = {"preserve_reasoning": http.reasoning_preserve, **http.chat_template_kwargs, **told}
+        return ChatRules(variables, http.reasoning, http.prefill_assistant)
 
     def allows(self, authorization: str, x_api_key: str) -> bool:
         """Whether a request's headers carry one of the keys (spec §7.1)."""

@@ -1,4 +1,4 @@
-"""Answers without what may differ: times, task ids, dates, build strings, the JSON library's wording."""
+"""Answers without what may differ: times, task ids, dates, builds, the wording of the JSON and template libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEFT_OUT = {
     "predicted_per_second": "time",
 }
 TIMES_OF_METRICS = ("seconds", "seconds_total")
-JSON_LIBRARY = re.compile(r"^(.*?\[json\.exception\.parse_error\.\d+\]).*", re.DOTALL)
+LIBRARIES = re.compile(r"^(.*?\[json\.exception\.parse_error\.\d+\]|.*parser generation failed:).*", re.DOTALL)
 
 
 class LeftOut:
@@ -44,7 +44,7 @@ def plain(value: object, key: str = "", leave_out: tuple[str, ...] = ()) -> Plai
     if isinstance(value, list):
         return [plain(item, "", leave_out) for item in value]
     if key == "message" and isinstance(value, str):
-        return JSON_LIBRARY.sub(r"\1", value)
+        return LIBRARIES.sub(r"\1", value)
     return value
 
 

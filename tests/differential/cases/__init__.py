@@ -1,6 +1,20 @@
 """The scenarios, by subject."""
 
-from . import actions, bodies, chat, choice, edges, limits, pool, queue, random_bodies, reuse, routes, streams
+from . import (
+    actions,
+    bodies,
+    chat,
+    choice,
+    edges,
+    limits,
+    pool,
+    queue,
+    random_bodies,
+    reuse,
+    routes,
+    streams,
+    templates,
+)
 
 __all__ = [
     "actions",
@@ -15,4 +29,5 @@ __all__ = [
     "reuse",
     "routes",
     "streams",
+    "templates",
 ]

@@ -40,9 +40,28 @@ def test_helpers_of_common_templates() -> None:
     assert render_chat("{{ messages[1] | tojson }}", ASK) == '{"role": "user", "content": "Hi ✓"}'
     assert re.fullmatch(r"\d\d \w+ \d{4}", render_chat("{{ strftime_now('%d %b %Y') }}", []))
     assert render_chat("{% generation %}{{ messages[0].role }}{% endgeneration %}!", ASK) == "system!"
-    assert render_chat("{% if tools is not none %}tools{% endif %}ok", []) == "ok"
+    assert render_chat("{% if tools %}tools{% endif %}{{ tools is defined }}", ASK) == "False"
+    assert render_chat("{{ '{}-{}'|format(1, messages[0].role) }}{{ '%s'|format(1) }}", ASK) == "1-system%s"
     namespace = "{% set n = namespace(x=0) %}{% for m in messages %}{% set n.x = n.x + 1 %}{% endfor %}{{ n.x }}"
     assert render_chat(namespace, ASK) == "2"
+
+
+def test_what_is_not_there_prints_nothing() -> None:
+    nothing = "{{ messages[7].content }}{{ x.y.z }}{{ none }}{{ messages.__class__.__mro__ }}{{ messages[0] }}"
+    assert render_chat(nothing + "{{ 'a' + x }}", ASK) == "a"
+    assert render_chat("{{ [1, ['b', none], true] }}", ASK) == "1bTrue"
+
+
+def test_what_a_template_changes_is_gone_afterwards() -> None:
+    for _ in range(2):
+        assert render_chat("{{ messages.append(1) }}{{ messages | length }}", ASK) == "3"
+
+
+def test_a_template_knows_the_day_and_what_it_is_told() -> None:
+    assert re.fullmatch(r"\d\d \w+ \d{4}\|\w+ \d\d \d{4}", render_chat("{{ date_string }}|{{ datetime }}", ASK))
+    seen = "{{ add_generation_prompt is defined }}{{ reasoning_strength }}{{ preserve_thinking }}{{ messages }}"
+    told = {"reasoning_effort": "low", "preserve_reasoning": False, "messages": "M"}
+    assert render_chat(seen, ASK, add_generation_prompt=False, variables=told) == "FalselowFalseM"
 
 
 def test_a_template_can_refuse_messages_in_its_own_words() -> None:
@@ -59,8 +78,7 @@ def test_a_template_can_refuse_messages_in_its_own_words() -> None:
         "{{ 1 / 0 }}",
         "{{ messages | nosuchfilter }}",
         "{{ messages[0].role + 1 }}",
-        "{{ messages.__class__.__mro__ }}",
-        "{{ messages.append(1) }}",
+        "{{ '{}' | format }}",
         "{{ cycler.__init__.__globals__.os.system('true') }}",
         "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
         "{% include 'other' %}",
