@@ -7,12 +7,13 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..plain import plain
 from .gguf_header import GgufHeader, ModelFileError, Scalar, TensorInfo, read_header
 from .hparams import HParams, RopeScaling, read_hparams
 from .quants import dequantize
@@ -38,7 +39,10 @@ FTYPES = {
     18: "Q6_K",
     21: "Q2_K - Small",
     32: "BF16",
+    38: "MXFP4 MoE",
 }
+GUESSES = {"F32": "all F32"} | {f"Q{bits}_K": f"Q{bits}_K - Medium" for bits in (2, 3, 4, 5)}
+"""What a file is called by its most frequent tensor type, where it does not say itself and that is not the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +103,20 @@ def load_model_file(path: str | os.PathLike[str]) -> ModelFile:
     try:
         return _open(Path(path))
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+        raise ModelFileError(f"{os.fspath(path)}: {plain(str(error))}") from None
 
 
 def _open(path: Path) -> ModelFile:
     data = _map(path)
     header = read_header(data)
     hparams = read_hparams(header)
-    _check_tensors(header, hparams)
-    infos = header.tensors.values()
+    tensors = _check_tensors(header, hparams)
+    infos = tensors.values()
     return ModelFile(
         path=path,
         hparams=hparams,
         metadata=header.scalars,
-        tensors=header.tensors,
+        tensors=tensors,
         n_params=sum(info.n_values for info in infos),
         size_bytes=sum(info.nbytes for info in infos),
         ftype=_ftype(header),
@@ -140,10 +144,10 @@ def _map(path: Path) -> mmap.mmap:
 
 def _ftype(header: GgufHeader) -> str:
     number = header.scalars.get("general.file_type")
-    if isinstance(number, int) and number in FTYPES:
-        return FTYPES[number]
-    matrices = Counter(info.type_name for info in header.tensors.values() if len(info.shape) > 1)
-    return matrices.most_common(1)[0][0]
+    if isinstance(number, int):
+        return FTYPES.get(number, "unknown, may not work")
+    most = Counter(info.type_name for info in header.tensors.values()).most_common(1)[0][0]
+    return f"(guessed) {GUESSES.get(most, most)}"
 
 
 def _expected_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
@@ -172,20 +176,30 @@ def _expected_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def _check_tensors(header: GgufHeader, hparams: HParams) -> None:
+def _check_tensors(header: GgufHeader, hparams: HParams) -> dict[str, TensorInfo]:
+    """The tensors, with the shapes that the network gives them: files may put dimensions of 1 before them."""
     if hparams.n_layer > len(header.tensors):
         raise ModelFileError(
             f"{hparams.n_layer:,} layers are announced, but the file has {len(header.tensors)} tensors"
         )
+    tensors = dict(header.tensors)
     expected = _expected_tensors(hparams)
     for name, shape in expected.items():
-        info = header.tensors.get(name)
+        info = tensors.get(name)
         if info is None:
             raise ModelFileError(f'the tensor "{name}" is missing')
-        if info.shape != shape:
+        if _without_ones(info.shape) != _without_ones(shape):
             raise ModelFileError(f'the tensor "{name}" has the shape {list(info.shape)}, expected {list(shape)}')
-    for name in header.tensors:
+        tensors[name] = replace(info, shape=shape)
+    for name in tensors:
         if name not in expected and not name.endswith(".attn_rot_embd"):
             raise ModelFileError(
                 f'the tensor "{name}" is not part of a plain llama network, so the model cannot be run'
             )
+    return tensors
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    while shape[0] == 1 and len(shape) > 1:
+        shape = shape[1:]
+    return shape

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .quants import QUANTS
+from .quants import OTHER_TYPES, QUANTS
 
 __all__ = ["GgufHeader", "ModelFileError", "Scalar", "TensorInfo", "read_header"]
 
@@ -208,13 +208,16 @@ def _read_tensors(cursor: _Cursor, count: int, alignment: int) -> dict[str, Tens
     placed: list[Callable[[int], TensorInfo]] = []
     for number in range(count):
         cursor.subject = f"the entry of tensor {number + 1} of {count}"
-        placed.append(_read_tensor(cursor, alignment))
-    begin = cursor.pos + -cursor.pos % alignment
+        placed.append(_read_tensor(cursor))
+    begin = end = cursor.pos + -cursor.pos % alignment
     tensors: dict[str, TensorInfo] = {}
     for place in placed:
         info = place(begin)
         if info.name in tensors:
             raise ModelFileError(f'damaged: the tensor "{info.name}" appears twice')
+        if info.offset != end:
+            raise ModelFileError(f'damaged: the tensor "{info.name}" begins at byte {info.offset:,} instead of {end:,}')
+        end = info.offset + info.nbytes + -info.nbytes % alignment
         if info.offset + info.nbytes > len(cursor.data):
             raise ModelFileError(
                 f'truncated at tensor "{info.name}": it ends at byte {info.offset + info.nbytes:,},'
@@ -224,7 +227,7 @@ def _read_tensors(cursor: _Cursor, count: int, alignment: int) -> dict[str, Tens
     return tensors
 
 
-def _read_tensor(cursor: _Cursor, alignment: int) -> Callable[[int], TensorInfo]:
+def _read_tensor(cursor: _Cursor) -> Callable[[int], TensorInfo]:
     """Returns a function from the position of the first weight to the tensor's place."""
     name = cursor.string()
     cursor.subject = f'the entry of tensor "{name}"'
@@ -234,8 +237,6 @@ def _read_tensor(cursor: _Cursor, alignment: int) -> Callable[[int], TensorInfo]
     shape = tuple(U64.unpack(cursor.take(8))[0] for _ in range(n_dims))[::-1]
     type_name, n_values, nbytes = _extent(name, shape, cursor.u32())
     offset = U64.unpack(cursor.take(8))[0]
-    if offset % alignment:
-        raise ModelFileError(f'damaged: the tensor "{name}" does not begin at a multiple of {alignment} bytes')
     return partial(_place, TensorInfo(name, shape, type_name, offset, n_values, nbytes))
 
 
@@ -246,7 +247,8 @@ def _place(info: TensorInfo, begin: int) -> TensorInfo:
 def _extent(name: str, shape: tuple[int, ...], type_id: int) -> tuple[str, int, int]:
     quant = QUANTS.get(type_id)
     if quant is None:
-        raise ModelFileError(f'the tensor "{name}" has the unknown quantization type {type_id}')
+        kind = OTHER_TYPES.get(type_id, f"number {type_id}")
+        raise ModelFileError(f'the tensor "{name}" has the type {kind}, which is not supported')
     if shape[-1] % quant.block_values:
         raise ModelFileError(
             f'the tensor "{name}" has rows of {shape[-1]} values,'

@@ -17,15 +17,16 @@ MAX_DIMENSION = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class RopeScaling:
-    """How positions are stretched. ``factor`` 1 = not at all; the rest matters for ``yarn`` only."""
+    """How positions are stretched. ``factor`` 1 = not at all; ``n_ctx_orig`` matters for ``yarn`` only.
+
+    ``attn_factor`` lengthens rotated q and k. The keys ``yarn_*`` are not read, as llama.cpp reads them for other
+    architectures only.
+    """
 
     type: RopeScalingType = "none"
     factor: float = 1.0
     n_ctx_orig: int = 0
     attn_factor: float = 1.0
-    beta_fast: float = 32.0
-    beta_slow: float = 1.0
-    log_multiplier: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +106,14 @@ def read_hparams(header: GgufHeader) -> HParams:
     _check_architecture(header)
     keys = _Keys(header)
     n_embd, n_head = keys.count("embedding_length"), keys.count("attention.head_count")
-    head_dim_k = keys.count("attention.key_length", n_embd // n_head or None)
+    head_dim_k = keys.count("attention.key_length", n_embd // n_head)
     hparams = HParams(
         n_layer=keys.count("block_count"),
         n_embd=n_embd,
         n_head=n_head,
         n_head_kv=keys.count("attention.head_count_kv", n_head),
         head_dim_k=head_dim_k,
-        head_dim_v=keys.count("attention.value_length", n_embd // n_head or None),
+        head_dim_v=keys.count("attention.value_length", n_embd // n_head),
         n_ff=keys.count("feed_forward_length"),
         n_vocab=_vocabulary_size(header, keys),
         n_ctx_train=keys.count("context_length"),
@@ -155,16 +156,14 @@ def _rope_scaling(keys: _Keys) -> RopeScaling:
         raise ModelFileError(f'{ARCHITECTURE}.rope.scaling.type "{kind}" is not supported')
     if factor < 0:
         raise ModelFileError(f"{ARCHITECTURE}.rope.scaling.factor is {factor}, not a positive number")
+    attn_factor = keys.number("rope.scaling.attn_factor", 1.0)
     if kind == "none" or (kind == "linear" and factor in (0.0, 1.0)):
-        return RopeScaling()
+        return RopeScaling(attn_factor=attn_factor)
     return RopeScaling(
         type="yarn" if kind == "yarn" else "linear",
         factor=factor or 1.0,
         n_ctx_orig=keys.count("rope.scaling.original_context_length", keys.count("context_length")),
-        attn_factor=keys.number("rope.scaling.attn_factor", 1.0),
-        beta_fast=keys.number("rope.scaling.yarn_beta_fast", 32.0),
-        beta_slow=keys.number("rope.scaling.yarn_beta_slow", 1.0),
-        log_multiplier=keys.number("rope.scaling.yarn_log_multiplier", 0.0),
+        attn_factor=attn_factor,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["QUANTS", "QUANTS_BY_NAME", "Quant", "dequantize"]
+__all__ = ["OTHER_TYPES", "QUANTS", "QUANTS_BY_NAME", "Quant", "dequantize"]
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Floats: TypeAlias = NDArray[np.float32]
@@ -196,3 +196,29 @@ QUANTS = {
 """Tensor types by the number that files use for them."""
 
 QUANTS_BY_NAME = {quant.name: quant for quant in QUANTS.values()}
+
+OTHER_TYPES = {
+    9: "Q8_1",
+    15: "Q8_K",
+    16: "IQ2_XXS",
+    17: "IQ2_XS",
+    18: "IQ3_XXS",
+    19: "IQ1_S",
+    20: "IQ4_NL",
+    21: "IQ3_S",
+    22: "IQ2_S",
+    23: "IQ4_XS",
+    24: "I8",
+    25: "I16",
+    26: "I32",
+    27: "I64",
+    28: "F64",
+    29: "IQ1_M",
+    34: "TQ1_0",
+    35: "TQ2_0",
+    39: "MXFP4",
+    40: "NVFP4",
+    41: "Q1_0",
+    42: "Q2_0",
+}
+"""Names of types that files may have and that are not read here."""

@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from .hparams import HParams, RopeScaling
 from .kv_types_float import Floats
 
-__all__ = ["Rope", "rope_frequencies"]
+__all__ = ["Rope", "Turns", "rope_frequencies"]
 
 Turns = NDArray[np.complex64]
 FIRST_TABLE = 1024
+BETA_FAST, BETA_SLOW = 32.0, 1.0
+"""Turns over the original context from which on YaRN leaves a pair alone, and up to which it stretches it wholly."""
 
 
+@np.errstate(all="ignore")
 def rope_frequencies(hparams: HParams, freq_factors: Floats | None = None) -> tuple[NDArray[np.float64], float]:
     """Radians per position of each pair [rope_dim / 2], and the factor of the rotated values' length.
 
@@ -35,12 +38,14 @@ def rope_frequencies(hparams: HParams, freq_factors: Floats | None = None) -> tu
 def _yarn_kept(hparams: HParams) -> NDArray[np.float64]:
     """How much of each pair's frequency YaRN leaves unstretched, 0 to 1: fast pairs wholly, slow ones not at all."""
 
-    def pair_of(turns: float) -> float:
+    def pair_of(turns: float) -> np.float64:
         n_ctx = hparams.rope_scaling.n_ctx_orig
-        return hparams.rope_dim * math.log(n_ctx / (turns * 2 * math.pi)) / (2 * math.log(hparams.rope_base))
+        return np.float64(hparams.rope_dim * math.log(n_ctx / (turns * 2 * math.pi))) / (
+            2 * math.log(hparams.rope_base)
+        )
 
-    low = max(0.0, math.floor(pair_of(hparams.rope_scaling.beta_fast)))
-    high = min(hparams.rope_dim - 1.0, math.ceil(pair_of(hparams.rope_scaling.beta_slow)))
+    low = max(0.0, np.floor(pair_of(BETA_FAST)))
+    high = min(hparams.rope_dim - 1.0, np.ceil(pair_of(BETA_SLOW)))
     ramp = (np.arange(hparams.rope_dim // 2) - low) / max(0.001, high - low)
     kept: NDArray[np.float64] = 1 - np.clip(ramp, 0, 1)
     return kept
@@ -48,10 +53,7 @@ def _yarn_kept(hparams: HParams) -> NDArray[np.float64]:
 
 def _yarn_length(scaling: RopeScaling) -> float:
     """Factor on q and k that keeps the entropy of attention over a stretched context."""
-    growth = math.log(max(scaling.factor, 1.0))
-    if not scaling.log_multiplier:
-        return scaling.attn_factor * (1 + 0.1 * growth)
-    return scaling.attn_factor
+    return scaling.attn_factor * (1 + 0.1 * math.log(max(scaling.factor, 1.0)))
 
 
 class Rope:
@@ -62,6 +64,7 @@ class Rope:
         self._frequencies, self._length = rope_frequencies(hparams, freq_factors)
         self._table = self._turns(np.arange(FIRST_TABLE), self._length)
 
+    @np.errstate(all="ignore")
     def _turns(self, positions: NDArray[np.integer], length: float) -> Turns:
         angles = np.multiply.outer(positions, self._frequencies)
         turns: Turns = (length * np.exp(1j * angles)).astype(np.complex64)

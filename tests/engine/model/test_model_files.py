@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import tracemalloc
 from contextlib import suppress
@@ -133,11 +134,71 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
     assert "truncated at tensor" in refusal(path)
 
 
-def test_an_unknown_tensor_type_is_named(tmp_path: Path) -> None:
-    path = write_model(tmp_path / "model.gguf")
-    entry = b"blk.0.attn_q.weight" + struct.pack("<IQQ", 2, WIDTH, WIDTH)
-    path.write_bytes(path.read_bytes().replace(entry + bytes(4), entry + struct.pack("<I", 77)))
-    assert refusal(path) == 'the tensor "blk.0.attn_q.weight" has the unknown quantization type 77'
+def with_entry(path: Path, name: str, *, kind: int | None = None, offset: int | None = None) -> Path:
+    """Change the type or the place that a file gives for one matrix."""
+    content = bytearray(path.read_bytes())
+    end = content.index(struct.pack("<Q", len(name)) + name.encode()) + 8 + len(name)
+    if kind is not None:
+        struct.pack_into("<I", content, end + 20, kind)
+    if offset is not None:
+        struct.pack_into("<Q", content, end + 24, offset)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(("kind", "name"), [(20, "IQ4_NL"), (39, "MXFP4"), (77, "number 77")])
+def test_a_tensor_type_that_cannot_be_read_is_named(tmp_path: Path, kind: int, name: str) -> None:
+    path = with_entry(write_model(tmp_path / "model.gguf"), "blk.0.attn_q.weight", kind=kind)
+    assert refusal(path) == f'the tensor "blk.0.attn_q.weight" has the type {name}, which is not supported'
+
+
+@pytest.mark.parametrize("offset", [0, 32, 1 << 62])
+def test_tensors_that_overlap_or_lie_elsewhere_are_refused(tmp_path: Path, offset: int) -> None:
+    path = with_entry(write_model(tmp_path / "model.gguf"), "blk.0.attn_v.weight", offset=offset)
+    assert re.fullmatch(
+        r'damaged: the tensor "blk.0.attn_v.weight" begins at byte [\d,]+ instead of [\d,]+', refusal(path)
+    )
+
+
+def test_what_a_file_says_reaches_no_terminal_as_it_is(tmp_path: Path) -> None:
+    text = refusal(write_model(tmp_path / "model.gguf", general__architecture="\x1b[2J\nllama"))
+    assert text.isprintable()
+
+
+def test_a_dimension_of_one_before_a_norm_changes_nothing(tmp_path: Path) -> None:
+    file = load_model_file(write_model(tmp_path / "model.gguf", shapes={"output_norm.weight": (1, WIDTH)}))
+    assert file.tensor("output_norm.weight").shape == (WIDTH,)
+
+
+def test_a_file_that_does_not_name_its_type_is_called_by_its_tensors(tmp_path: Path) -> None:
+    assert load_model_file(write_model(tmp_path / "a.gguf")).ftype == "(guessed) all F32"
+    assert load_model_file(write_model(tmp_path / "b.gguf", general__file_type=99)).ftype == "unknown, may not work"
+
+
+def test_keys_of_stretching_that_llama_cpp_reads_for_other_architectures_change_nothing(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"llama__rope__scaling__type": "yarn", "llama__rope__scaling__factor": 4.0}
+    other: dict[str, Any] = {
+        "llama__rope__scaling__yarn_beta_fast": 8.0,
+        "llama__rope__scaling__yarn_log_multiplier": 0.5,
+    }
+    one, two = write_model(tmp_path / "1.gguf", **keys), write_model(tmp_path / "2.gguf", **keys, **other)
+    assert load_model_file(one).hparams == load_model_file(two).hparams
+
+
+def test_a_factor_of_attention_counts_without_stretching(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"llama__rope__scaling__type": "none", "llama__rope__scaling__attn_factor": 1.5}
+    assert load_model_file(write_model(tmp_path / "model.gguf", **keys)).hparams.rope_scaling.attn_factor == 1.5
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"llama__rope__freq_base": 1.0, "llama__rope__scaling__type": "yarn", "llama__rope__scaling__factor": 4.0},
+        {"llama__context_length": 1, "llama__rope__scaling__type": "yarn", "llama__rope__scaling__factor": 1e-40},
+    ],
+)
+def test_odd_stretching_ends_in_no_traceback(tmp_path: Path, keys: dict[str, Any]) -> None:
+    load_model(write_model(tmp_path / "model.gguf", **keys))
 
 
 @pytest.fixture(scope="module")
