@@ -121,15 +121,13 @@ def _cut(part: str | int, token: SpecialToken) -> list[str | int]:
     if isinstance(part, int) or token.text not in part:
         return [part]
     pieces: list[str | int] = []
-    for number, text in enumerate(part.split(token.text)):
-        if number:
-            pieces.append(token.token)
-            rest = text.lstrip(WHITESPACE) if token.strips_right else text
-        else:
-            rest = text
-        if rest:
-            pieces.append(rest)
-    return pieces
+    start = 0
+    while (place := part.find(token.text, start)) >= 0:
+        pieces += [part[start:place], token.token] if place > start else [token.token]
+        start = place + len(token.text)
+        while token.strips_right and start < len(part) and part[start] in WHITESPACE:
+            start += 1
+    return [*pieces, part[start:]] if start < len(part) else pieces
 
 
 def _byte_of(text: str) -> bytes:

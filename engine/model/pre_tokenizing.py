@@ -18,7 +18,7 @@ UPPER, LOWER = r"(?:(?=\p{L})[^a-z])", r"(?:(?=\p{L})[^A-Z])"
 CASED_HEAD = rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+"
 CASED_TAIL = rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"
 SYMBOLS_SLASH = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
-CJK = "[一-龥ࠀ-一가-퟿]+"
+CJK = r"(?:(?!\s)[一-龥ࠀ-一가-퟿])+"
 KANA = "[一-龥぀-ゟ゠-ヿ]+"
 CLAUSES = " ?[^(\\s|.,!?…。，、।۔،)]+"
 ASCII_SYMBOL_WORD = r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"
@@ -31,22 +31,31 @@ LATIN = (
 
 @dataclass(frozen=True, slots=True)
 class PreTokenizer:
-    """``whole_words``: a word that is itself a token is not merged from its letters. ``add_bos``: the model's habit."""
+    """``whole_words``: a word that is itself a token is not merged from its letters. ``add_bos``: the model's habit.
+
+    ``has_bos``: where a file names no first token, there is a default.
+    """
 
     patterns: tuple[str, ...]
     whole_words: bool = False
     add_bos: bool = False
+    has_bos: bool = True
 
 
 def _modern(digits: str, contraction: str = CONTRACTION) -> str:
     return f"{contraction}|{LETTERS}|{digits}|{SYMBOLS}|{SPACES}"
 
 
+def _stairs(*lengths: int) -> str:
+    return "|".join([*(rf"\s{{{length}}}(?!\S)" for length in lengths), r"\s{1,2}(?!\S)|\s"])
+
+
 GPT2 = PreTokenizer((WORDS,))
 SMOLLM = PreTokenizer((r"\p{N}", WORDS))
 LLAMA3 = PreTokenizer((_modern(r"\p{N}{1,3}"),), whole_words=True, add_bos=True)
 SMAUG = PreTokenizer(LLAMA3.patterns)
-CHATGLM = PreTokenizer(LLAMA3.patterns, whole_words=True)
+CHATGLM = PreTokenizer(LLAMA3.patterns, has_bos=False)
+GLM4 = PreTokenizer(LLAMA3.patterns, whole_words=True, has_bos=False)
 QWEN2 = PreTokenizer((_modern(r"\p{N}"),))
 DEFAULT = PreTokenizer((r"[\p{P}\$\+<=>\^~\|]+", WORDS, r"\p{N}+", "[0-9][0-9][0-9]"))
 FALCON = PreTokenizer((r"[\p{P}\$\+<=>\^~\|`]+", WORDS, "[0-9][0-9][0-9]"))
@@ -55,7 +64,7 @@ GPT4O = PreTokenizer(
     (rf"{CASED_HEAD}{CONTRACTION}?|{CASED_TAIL}{CONTRACTION}?|\p{{N}}{{1,3}}|{SYMBOLS_SLASH}|{SPACES}",)
 )
 DEEPSEEK = PreTokenizer(
-    ("[\r\n]", LATIN, "\\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", CJK, r"\p{N}+"),
+    ("[\r\n]", LATIN, r"\s?[!-/:-~！-／：-～‘-‟、。]+", r"\s+$", CJK, r"\p{N}+"),
 )
 DEEPSEEK_CODER = PreTokenizer(("[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", CJK, r"\p{N}"))
 DEEPSEEK3 = PreTokenizer(
@@ -76,6 +85,41 @@ BAILING = PreTokenizer(
 )
 PORO, VIKING = PreTokenizer((CLAUSES,)), PreTokenizer((CLAUSES, r"\p{N}"))
 MINICPM5 = PreTokenizer((r"\p{N}{1,3}", _modern(r"\p{N}+")), whole_words=True)
+JAIS2 = PreTokenizer(
+    (f"{CONTRACTION}|{LETTERS}|\\p{{N}}{{1,3}}|{SYMBOLS}|\\s*[\\r\\n]+|" + _stairs(512, 256, 128, 64, 32, 16, 8, 4),),
+)
+QWEN35 = PreTokenizer(
+    (
+        rf"{CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}|"
+        rf" ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{SPACES}",
+    )
+)
+LAGUNA = PreTokenizer((r"[^\n]+|[\n]+", *QWEN2.patterns))
+EXAONE_MOE = PreTokenizer(
+    (
+        rf"{CONTRACTION}|[^\r\n\p{{L}}\p{{N}}]?(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}|"
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+",
+    )
+)
+SPARK = PreTokenizer(
+    (
+        r"\p{N}{1,3}",
+        KANA,
+        rf"{ASCII_SYMBOL_WORD}|[^\r\n\p{{L}}\p{{P}}\p{{S}}]?[\p{{L}}\p{{M}}]+| ?[\p{{P}}\p{{S}}]+|[\r\n]|\s+(?!\S)|\s+",
+        r"\p{N}",
+    )
+)
+CHAMELEON = PreTokenizer(
+    (
+        "<sentinel:[0-9]+>",
+        "(?:IMGIMG)(?:(?:A|B|C|D|E|F|G|H|I){1,4})Z",
+        r"[\t\n]|    |  ",
+        r"\p{N}",
+        r"[\p{P}!-/:-@\[-`{-~]",
+        WORDS,
+    ),
+    add_bos=True,
+)
 UFAKZEKA = PreTokenizer((rf"{LETTERS}|\p{{N}}|{SYMBOLS}|{SPACES}",))
 
 FAMILIES: tuple[tuple[PreTokenizer, str], ...] = (
@@ -84,12 +128,13 @@ FAMILIES: tuple[tuple[PreTokenizer, str], ...] = (
     (GPT2, "jina-v2-code roberta-bpe mpt olmo jais trillion granite-docling exaone4"),
     (SMOLLM, "smollm starcoder refact command-r codeshell exaone minerva-7b mellum2"),
     (LLAMA3, "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano"),
-    (SMAUG, "smaug-bpe dbrx chatglm-bpe"),
-    (CHATGLM, "glm4 glm5"),
+    (SMAUG, "smaug-bpe dbrx"),
+    (CHATGLM, "chatglm-bpe"),
+    (GLM4, "glm4 glm5"),
     (QWEN2, "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2"),
     (FALCON, "falcon"),
     (TEKKEN, "tekken"),
-    (GPT4O, "gpt-4o llama4 kanana2 talkie"),
+    (GPT4O, "gpt-4o llama4 kanana2 talkie minimax-m2"),
     (DEEPSEEK, "deepseek-llm"),
     (DEEPSEEK_CODER, "deepseek-coder"),
     (DEEPSEEK3, "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
@@ -99,6 +144,12 @@ FAMILIES: tuple[tuple[PreTokenizer, str], ...] = (
     (VIKING, "viking"),
     (MINICPM5, "minicpm5"),
     (UFAKZEKA, "ufakzeka"),
+    (JAIS2, "jais-2"),
+    (QWEN35, "qwen35"),
+    (LAGUNA, "laguna"),
+    (EXAONE_MOE, "exaone-moe"),
+    (SPARK, "spark2_5"),
+    (CHAMELEON, "chameleon"),
 )
 BY_NAME = {name: pre for pre, names in FAMILIES for name in names.split()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..plain import plain
 from .byte_bpe import ByteBpeTokenizer
 from .file_tokenizer import FileTokenizer
 from .gguf import ModelFile, ModelFileError
@@ -18,7 +19,7 @@ def load_tokenizer(file: ModelFile) -> FileTokenizer:
     try:
         return _load(file)
     except ModelFileError as error:
-        raise ModelFileError(f"{file.path}: {error}") from None
+        raise ModelFileError(f"{file.path}: {plain(str(error))}") from None
 
 
 def _load(file: ModelFile) -> FileTokenizer:

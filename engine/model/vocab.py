@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .end_tokens import END_ROLES, find_end_tokens
+from ..plain import plain
+from .end_tokens import ROLES, find_end_tokens
 from .gguf import ModelFile, ModelFileError
 from .pre_tokenizing import PreTokenizer, find_pretokenizer
 from .token_kinds import HIDDEN, KINDS, SPECIAL, TokenKind
@@ -54,10 +55,11 @@ def read_vocabulary(file: ModelFile) -> Vocabulary:
     texts = _texts(file)
     kinds = _kinds(file, len(texts))
     by_text = {text: token for token, text in enumerate(texts)}
-    named = {role: _token(file, role, len(texts)) for role in END_ROLES}
-    eog = find_end_tokens(named, by_text, kinds)
     spm = model == "llama"
-    bos, eos = _named_tokens(file, len(texts), spm)
+    bos = _token(file, ("bos",), len(texts), 1 if spm else 11 if pre.has_bos else None)
+    eos = _token(file, ("eos",), len(texts), 2 if spm else 11)
+    named = {role: _token(file, keys, len(texts)) for role, keys in ROLES.items()} | {"eos": eos}
+    eog = find_end_tokens(named, by_text, kinds)
     add_bos = bool(file.metadata.get(f"{PREFIX}add_bos_token", spm or pre.add_bos))
     add_eos = bool(file.metadata.get(f"{PREFIX}add_eos_token", False))
     return Vocabulary(
@@ -67,11 +69,11 @@ def read_vocabulary(file: ModelFile) -> Vocabulary:
         kinds=kinds,
         bos=bos,
         eos=eos,
-        eog=eog if eos is None else eog | {eos},
+        eog=eog,
         add_bos=add_bos and bos is not None,
         add_eos=add_eos and eos is not None,
         add_space_prefix=bool(file.metadata.get(f"{PREFIX}add_space_prefix", spm)),
-        special=_special_tokens(texts, kinds, file.name),
+        special=_special_tokens(texts, kinds, str(file.metadata.get("general.name", ""))),
         warnings=warnings,
     )
 
@@ -91,7 +93,7 @@ def _pretokenizer(file: ModelFile, model: object) -> tuple[PreTokenizer, tuple[s
     assert default is not None
     if model != "gpt2":
         return default, ()
-    return default, (f'unknown pre-tokenizer "{name}": using "default", text may be split into other tokens',)
+    return default, (f'unknown pre-tokenizer "{plain(name)}": using "default", text may be split into other tokens',)
 
 
 def _texts(file: ModelFile) -> list[str]:
@@ -114,18 +116,14 @@ def _kinds(file: ModelFile, n_vocab: int) -> list[TokenKind]:
     return [get(number, TokenKind.NONE) for number in numbers[:n_vocab].tolist()]
 
 
-def _named_tokens(file: ModelFile, n_vocab: int, spm: bool) -> tuple[int | None, int | None]:
-    bos = _token(file, "bos", n_vocab, 1 if spm else 11)
-    eos = _token(file, "eos", n_vocab, 2 if spm else 11)
-    return bos, eos
-
-
-def _token(file: ModelFile, name: str, n_vocab: int, default: int | None = None) -> int | None:
-    """A token that the metadata names, else the default; None where that lies outside the vocabulary."""
-    value = file.metadata.get(f"{PREFIX}{name}_token_id")
-    if isinstance(value, int) and 0 <= value < n_vocab:
-        return value
-    return default if default is not None and default < n_vocab else None
+def _token(file: ModelFile, keys: tuple[str, ...], n_vocab: int, default: int | None = None) -> int | None:
+    """The token that the last usable key names, else the default; None where that lies outside the vocabulary."""
+    found = default if default is not None and default < n_vocab else None
+    for key in keys:
+        value = file.metadata.get(f"{PREFIX}{key}_token_id")
+        if isinstance(value, int) and 0 <= value < n_vocab:
+            found = value
+    return found
 
 
 def _special_tokens(texts: list[str], kinds: list[TokenKind], name: str) -> tuple[SpecialToken, ...]:

@@ -115,6 +115,31 @@ def test_merges_of_unknown_tokens_are_passed_over(tmp_path: Path) -> None:
     assert pieces(words, "abd") == ["ab", "d"]
 
 
+def test_what_merging_makes_on_the_way_need_not_be_a_token(tmp_path: Path) -> None:
+    words = tokenizer(tmp_path, (*(token for token in BPE if token[0] != "ab"), ("1a", 1)))
+    assert pieces(words, "abc ab") == ["abc", " ab"]
+    assert pieces(words, "ab1") == ["a", "b", "1"]
+
+
+def test_a_letter_without_a_token_keeps_its_neighbours_apart(tmp_path: Path) -> None:
+    assert pieces(tokenizer(tmp_path), "axbc") == ["a", "b", "c"]
+
+
+def test_the_first_place_of_a_merge_counts(tmp_path: Path) -> None:
+    words = tokenizer(tmp_path, (*BPE, ("Ġa", 1)), tokenizer__ggml__merges=["Ġ a", "a b", "ab c", "Ġ a"])
+    assert pieces(words, " abc") == [" a", "b", "c"]
+
+
+@pytest.mark.parametrize(("name", "kept"), [("Phi-3 mini", False), ("another", True), (None, True)])
+def test_blanks_after_special_tokens_vanish_in_one_family_of_models(
+    tmp_path: Path, name: str | None, kept: bool
+) -> None:
+    path = write_model(tmp_path / "phi3.gguf", general__name=name)
+    words = load_tokenizer(load_model_file(path))
+    assert pieces(words, "<|im_end|> \n ab<|endoftext|> ab")[1] == (" " if kept else "ab")
+    assert pieces(words, "<|endoftext|> ab") == ["<|endoftext|>", " ab"]
+
+
 def test_an_unknown_way_to_cut_text_is_named(tmp_path: Path) -> None:
     words = tokenizer(tmp_path, tokenizer__ggml__pre="from-tomorrow")
     assert "from-tomorrow" in words.warnings[0]
@@ -140,6 +165,8 @@ def test_what_ends_a_generation_goes_by_role_and_by_spelling(tmp_path: Path) -> 
     assert eog(tmp_path, tokenizer__ggml__eot_token_id=3) == both | {"a"}
     assert eog(tmp_path, ("<end_of_turn>", 1), ("<reponame>", 3)) == both | {"<end_of_turn>", "<reponame>"}
     assert eog(tmp_path, ("<|end|>", 3), ("<|return|>", 3)) == both | {"<|end|>", "<|return|>"}
+    assert eog(tmp_path, ("</s>", 1)) == both | {"</s>"}
+    assert eog(tmp_path, ("</s>", 1), ("<|tool_response>", 3)) == both | {"<|tool_response>"}
     harmony = (("<|end|>", 3), ("<|return|>", 3), ("<|call|>", 3))
     assert eog(tmp_path, *harmony) == both | {"<|return|>", "<|call|>"}
 
@@ -148,6 +175,13 @@ def test_a_token_that_ends_is_hidden_whatever_the_file_calls_it(tmp_path: Path) 
     words = tokenizer(tmp_path, (*BPE, ("<end_of_turn>", 1)))
     assert words.piece(len(BPE)) == b""
     assert words.encode("<end_of_turn>").tolist() == [len(BPE)]
+
+
+def test_tokens_around_a_gap_are_hidden_but_end_nothing(tmp_path: Path) -> None:
+    words = tokenizer(tmp_path, (*BPE, ("<PRE>", 1), ("<SUF>", 1)), tokenizer__ggml__suffix_token_id=3)
+    assert words.piece(len(BPE)) == b""
+    assert words.piece(len(BPE) + 1) == b"<SUF>"
+    assert not words.eog & {3, len(BPE), len(BPE) + 1}
 
 
 def test_sentencepiece_joins_the_best_pair_first(tmp_path: Path) -> None:
