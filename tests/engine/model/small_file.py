@@ -8,7 +8,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-__all__ = ["BPE", "SCORES", "SPM", "write_model"]
+__all__ = ["BPE", "SCORES", "SPM", "add_key", "vocabulary_keys", "write_model"]
 
 WIDTH, FEED, KV = 8, 16, 4
 SIZES = {
@@ -71,10 +71,10 @@ def write_model(
     writer = gguf.GGUFWriter(path, architecture)
     keys: dict[str, object] = {f"{architecture}.{name}": size for name, size in SIZES.items()}
     keys[f"{architecture}.attention.layer_norm_rms_epsilon"] = 1e-5
-    keys |= _vocabulary_keys(vocabulary)
+    keys |= vocabulary_keys(vocabulary)
     keys |= {name.replace("__", "."): value for name, value in metadata.items()}
     for name, value in keys.items():
-        _add(writer, name, value)
+        add_key(writer, name, value)
     tensors = {"token_embd.weight": (len(vocabulary), WIDTH), "output_norm.weight": (WIDTH,)}
     tensors |= {f"blk.0.{name}.weight": shape for name, shape in LAYER.items()} | dict(shapes or {})
     rng = np.random.default_rng(1)
@@ -88,7 +88,8 @@ def write_model(
     return path
 
 
-def _vocabulary_keys(vocabulary: Sequence[tuple[str, int]]) -> dict[str, object]:
+def vocabulary_keys(vocabulary: Sequence[tuple[str, int]]) -> dict[str, object]:
+    """The metadata of a vocabulary: SPM where it has byte tokens, else BPE."""
     texts = [text for text, _ in vocabulary]
     spm = "<0x00>" in texts
     keys: dict[str, object] = {
@@ -101,7 +102,8 @@ def _vocabulary_keys(vocabulary: Sequence[tuple[str, int]]) -> dict[str, object]
     return keys | {"tokenizer.ggml.pre": "gpt-2", "tokenizer.ggml.merges": list(MERGES)}
 
 
-def _add(writer: gguf.GGUFWriter, name: str, value: object) -> None:
+def add_key(writer: gguf.GGUFWriter, name: str, value: object) -> None:
+    """Add a key of the value's own type; None leaves it out."""
     match value:
         case None:
             pass
