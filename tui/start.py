@@ -34,6 +34,8 @@ DEFAULT_PACE = "m4-9b"
 DEFAULT_CONTEXT = ("-c", "8192", "-np", "4")
 DUMB = ("dumb", "unknown")
 INSTEAD = "`slotview attach URL --once` prints a snapshot"
+MOST_OFTEN, LEAST_OFTEN = 0.05, 10.0
+"""Seconds between two looks of the screen, as the configuration file bounds them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,28 @@ def settings() -> Settings | None:
         fail(error, 2)
 
 
+def known_theme(name: str | None) -> str | None:
+    """Return a theme's name, or end with one line where there is no such theme."""
+    if name is not None:
+        from textual.theme import BUILTIN_THEMES
+
+        from slotview.engine.plain import plain
+
+        from .theme import THEMES
+
+        names = [*(theme.name for theme in THEMES), *BUILTIN_THEMES]
+        if name not in names:
+            fail(f"there is no theme {plain(name)}; there are: {', '.join(names)}", 2)
+    return name
+
+
+def known_refresh(seconds: float | None) -> float | None:
+    """Return how often to look, or end with one line: below, the screen would do nothing but look."""
+    if seconds is not None and not MOST_OFTEN <= seconds <= LEAST_OFTEN:
+        fail(f"--refresh {seconds:g}: use seconds from {MOST_OFTEN:g} to {LEAST_OFTEN:g}", 2)
+    return seconds
+
+
 def read_flags(words: Sequence[str]) -> EngineFlags:
     """Read engine options; one line and exit code 2 where they are wrong."""
 
@@ -101,8 +125,8 @@ def run_app(backend: Backend, refresh: float | None, theme: str | None, saved: S
     """Open the screen on a backend until it is left."""
     from .app import SlotviewApp
 
-    refresh = refresh or (saved.refresh if saved else None) or 0.25
-    theme = theme or (saved.theme if saved else None)
+    refresh = known_refresh(refresh) or (saved.refresh if saved else None) or 0.25
+    theme = known_theme(theme or (saved.theme if saved else None))
     _show(SlotviewApp(backend, refresh=refresh, theme=theme), backend)
 
 
@@ -157,7 +181,7 @@ def start_demo(words: Sequence[str], *, theme: str | None) -> None:
 
     flags = read_flags([*DEFAULT_CONTEXT, *words])
     backend = LocalBackend(replace(flags, pace=flags.pace or DEFAULT_PACE))
-    _show(DemoApp(backend, theme=theme), backend)
+    _show(DemoApp(backend, theme=known_theme(theme)), backend)
 
 
 def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float | None, theme: str | None) -> None:
@@ -169,7 +193,8 @@ def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float
         return
     from .overview import OverviewApp
 
-    _show(OverviewApp(backends, refresh=refresh or 0.5, theme=theme), *(backend for _, backend in backends))
+    app = OverviewApp(backends, refresh=known_refresh(refresh) or 0.5, theme=known_theme(theme))
+    _show(app, *(backend for _, backend in backends))
 
 
 def _remote_backends(names: Sequence[str], options: AttachOptions, saved: Settings | None) -> list[tuple[str, Backend]]:
