@@ -61,7 +61,7 @@ class Memory:
             match event:
                 case TaskStarted():
                     _keep(self._started, event.task, event)
-                case SlotChosen():
+                case SlotChosen() if event.task not in self._started:  # one that goes on counts what it reused before
                     _keep(self._chosen, event.task, event)
                 case TaskEnded():
                     self._ended(event)
@@ -93,7 +93,8 @@ class Memory:
         if slot.task is None or slot.n_prompt_cached is None or not (slot.n_prompt_processed or slot.n_decoded):
             return
         chosen = self._chosen.pop(slot.task)
-        if chosen.how == "lcp" and slot.n_prompt_cached == 0:
+        is_reusable = slot.n_prompt is None or slot.n_prompt > 1  # at least one token is always computed
+        if chosen.how == "lcp" and slot.n_prompt_cached == 0 and is_reusable:
             self.unreused.append(Unreused(at, slot.id, slot.task, chosen.similarity or 0.0))
 
     def _pool_full(self, event: PoolFull) -> None:

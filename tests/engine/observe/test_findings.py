@@ -139,6 +139,26 @@ def test_a_slot_matched_but_nothing_reused() -> None:
     assert found(seen, "not-reused").evidence == "task 1 on slot 1: similarity 0.82, 0 cached; 2 times"
 
 
+def test_a_request_that_goes_on_after_a_retune_keeps_its_first_count_and_is_no_finding() -> None:
+    observer = Observer()
+    for n in range(4):
+        events: list[Event] = [SlotChosen(0.0, 1, n, "lru"), TaskStarted(0.0, 1, n, 0.0, 100)]
+        observer.observe(look(2.0 * n, generating(1, n, 3, n_prompt_processed=100, n_prompt_cached=0)), events)
+        events = [SlotChosen(1.0, 0, n, "lcp", similarity=1.0), TaskStarted(1.0, 0, n, 0.0, 103)]
+        again = generating(0, n, 4, n_prompt_processed=100, n_prompt_cached=0)
+        seen = observer.observe(look(2.0 * n + 1.0, again), events)
+    assert "not-reused" not in keys(seen)
+
+
+def test_the_only_token_of_a_prompt_is_always_computed() -> None:
+    observer = Observer()
+    for n in range(4):
+        events = [SlotChosen(float(n), 1, n, "lcp", similarity=1.0), TaskStarted(float(n), 1, n, 0.0, 1)]
+        busy = generating(1, n, 3, n_prompt=1, n_prompt_processed=1, n_prompt_cached=0)
+        seen = observer.observe(look(float(n), idle(0, 0), busy), events)
+    assert "not-reused" not in keys(seen)
+
+
 def test_a_slot_matched_and_reused_is_fine() -> None:
     observer = Observer()
     for n in range(4):
