@@ -25,6 +25,7 @@ from ..snapshot import (
 from .job import ActionJob
 from .slot import Phase, Slot
 from .state import CoreState
+from .task import TaskParams
 from .task_queue import Waiting
 from .timing_values import timing_values
 
@@ -117,12 +118,9 @@ class View:
         params, prompt = slot.params, slot.prompt
         if params is None or prompt is None:
             return SlotDetails(number, note="this slot has not run a task yet")
-        shown = {field.name: getattr(params, field.name) for field in dataclasses.fields(params)}
-        sampling = shown.pop("sampling")
-        shown |= {field.name: getattr(sampling, field.name) for field in dataclasses.fields(sampling)}
         return SlotDetails(
             slot=number,
-            params=MappingProxyType(shown),
+            params=MappingProxyType(_params(params)),
             timings=MappingProxyType(timing_values(slot.timings())) if slot.is_processing else MappingProxyType({}),
             prompt=self._state.tokenizer.decode(prompt.tolist(), special=True),
             generated=slot.generated_text.decode("utf-8", "replace"),
@@ -147,6 +145,15 @@ class View:
         owner[list(sharers)] = SHARED
         owner.setflags(write=False)
         return StreamCells(owner, stream.head, {cell: tuple(ids) for cell, ids in sharers.items()})
+
+
+def _params(params: TaskParams) -> dict[str, object]:
+    """All parameters of a task by the names they have in a request, in one row."""
+    shown = {field.name: getattr(params, field.name) for field in dataclasses.fields(params)}
+    for inner in ("sampling", "extra", "preserved", "requested_n_predict"):  # the last: what /slots says of n_predict
+        del shown[inner]
+    sampling = {field.name: getattr(params.sampling, field.name) for field in dataclasses.fields(params.sampling)}
+    return {**shown, "preserved_tokens": sorted(params.preserved), **sampling, **params.extra}
 
 
 def _slot_view(slot: Slot) -> SlotView:

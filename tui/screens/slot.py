@@ -137,7 +137,7 @@ def _value(value: object) -> str:
     if isinstance(value, int):
         return count(value)
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return count(value) if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, Mapping):
         value = [f"{name}: {item}" for name, item in value.items()]
     if isinstance(value, list | tuple):

@@ -110,6 +110,9 @@ def test_details_show_parameters_text_and_times() -> None:
     assert details.generated is not None
     assert len(details.generated) == 3
     assert details.params["top_k"] == 7
+    assert details.params["n_predict"] == 5
+    assert details.params["preserved_tokens"] == []
+    assert not {"requested_n_predict", "preserved", "extra", "sampling"} & set(details.params), "names of requests only"
     assert details.timings["predicted_n"] == 3
     desk.run()
     after = desk.core.details(0)

@@ -38,6 +38,11 @@ def test_long_values_have_a_line_of_their_own_and_lists_are_words() -> None:
     assert lines[2].split() == ["extra", "a:", "1", "n_predict", "10", "000"]
 
 
+def test_large_and_small_numbers_are_written_out() -> None:
+    shown = table({"predicted_ms": 17_060.4, "prompt_ms": 535.24, "top_p": 0.95})
+    assert shown.plain.split() == ["predicted_ms", "17", "060", "prompt_ms", "535.2", "top_p", "0.95"]
+
+
 async def test_it_asks_again_only_after_the_answer() -> None:
     app, backend = make_app()
     async with run(app, (80, 24)) as pilot:
