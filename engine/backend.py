@@ -104,6 +104,12 @@ class RequestView:
     truncated: bool | None = None
     status: int | None = None  # HTTP status of a failure
 
+    def waited(self, now: float) -> float | None:
+        """Seconds it waited for a slot; those so far where it has none yet."""
+        if self.queue_wait is None and not self.state.is_over:
+            return now - self.fired_at
+        return self.queue_wait
+
 
 class Ticket(Protocol):
     """A fired request. All methods return at once and may be called from the UI thread."""

@@ -120,13 +120,11 @@ class RequestList(RowList[RequestView]):
         ]
 
     def _waited(self, row: RequestView, _: int) -> Line:
-        if row.queue_wait is None and not row.state.is_over:
-            return says(duration(self._now - row.fired_at), "waiting")
-        return says(duration(row.queue_wait))
+        return says(duration(row.waited(self._now)), "waiting" if row.state is RequestState.WAITING else "")
 
 
 def _end(row: RequestView, width: int) -> Line:
-    if row.finish is None:
+    if row.finish is None or row.state is RequestState.CANCELLED:  # which the state says already
         return says(cut_middle(plain(row.prompt, _LONGEST).strip(), width), "dim")
     word = row.finish + (", context full" if row.truncated else "")
     return says(plain(word, width), "error" if row.state is RequestState.FAILED else "dim")

@@ -43,6 +43,16 @@ async def test_the_newest_stands_at_the_top_with_all_that_is_known() -> None:
         assert "Requests: 2 of 4 open" in screen_text(pilot)
 
 
+async def test_a_cancelled_request_is_still_known_by_its_prompt() -> None:
+    requests = RequestList()
+    given_up = replace(RUNNING, state=RequestState.CANCELLED, finish="the request was cancelled")
+    async with hosting(requests, size=(80, 24)) as pilot:
+        requests.show(look(requests=[given_up]))
+        await pilot.pause()
+        assert "– cancelled" in requests.text
+        assert RUNNING.prompt in requests.text
+
+
 async def test_waiting_times_go_on() -> None:
     requests = RequestList()
     async with hosting(requests) as pilot:

@@ -277,7 +277,7 @@ class Dashboard(ChangingScreen):
 
         ticket = self.feed.ticket(message.number)
         if ticket is not None:
-            self.app.push_screen(RequestScreen(ticket))
+            self.app.push_screen(RequestScreen(ticket, lambda: self.feed.backend.latest().time))
 
     @on(RequestList.CancelRequested)
     def _cancel(self, message: RequestList.CancelRequested) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -30,9 +31,10 @@ class RequestScreen(Dialog[None]):
     RequestScreen RequestText { border: none; height: 1fr; }
     """
 
-    def __init__(self, ticket: Ticket) -> None:
+    def __init__(self, ticket: Ticket, now: Callable[[], float]) -> None:
         super().__init__()
         self._ticket = ticket
+        self._now = now
 
     def title_text(self) -> str:
         """Return the title."""
@@ -49,7 +51,9 @@ class RequestScreen(Dialog[None]):
 
     def show_text(self) -> None:
         """Show what there is by now."""
-        self.query_one(RequestText).show_request(self._ticket.view(), self._ticket.text())
+        view = self._ticket.view()
+        shown = replace(view, queue_wait=view.waited(self._now()))
+        self.query_one(RequestText).show_request(shown, self._ticket.text())
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

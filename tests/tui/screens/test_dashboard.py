@@ -193,6 +193,18 @@ async def test_requests_are_listed_opened_and_cancelled() -> None:
         assert [ticket.state.is_over for ticket in backend.tickets] == [True, False, False]
 
 
+async def test_an_opened_request_says_how_long_it_has_waited_so_far() -> None:
+    app, backend = make_app(replace(WORKING, time=103.2))
+    async with run(app, (120, 36)) as pilot:
+        app.dashboard.fire([FireRequest("Once upon a time")])
+        await look(pilot)
+        await pilot.press("1", "enter")
+        await assert_shows(pilot, "waited 3.2 s")
+        backend.push(replace(WORKING, time=112.0))
+        app.screen.show_text()  # type: ignore[attr-defined]
+        await assert_shows(pilot, "waited 12 s")
+
+
 async def test_keys_work_while_no_answer_ever_comes() -> None:
     app, backend = make_app()
     async with run(app, (80, 24)) as pilot:
