@@ -58,10 +58,10 @@ class ChangingScreen(Screen[None]):
         """Show a short message; its text is never markup."""
         self.app.notify(text, severity=severity, timeout=timeout, markup=False)  # type: ignore[arg-type]
 
-    def tell_only(self, text: str) -> None:
+    def tell_only(self, text: str, timeout: float | None = None) -> None:
         """Show a short message in place of all others: a key that is held would fill the screen with them."""
         self.app.clear_notifications()
-        self.tell(text)
+        self.tell(text, timeout=timeout)
 
     def fail(self, error: Exception) -> None:
         """Show why something could not be done."""
@@ -104,13 +104,14 @@ class ChangingScreen(Screen[None]):
 
     async def retune(self, flags: LaunchFlags) -> None:
         """Change the flags and say what that did."""
-        self.tell("retuning at the next step boundary" if self._retunes_live else "restarting the server")
+        self.tell_only("retuning at the next step boundary" if self._retunes_live else "restarting the server")
         try:
             report = await outcome(lambda: self.feed.backend.retune(flags))
         except BackendError as error:
+            self.app.clear_notifications()
             self.fail(error)
             return
-        self.tell(_told(report), timeout=10)
+        self.tell_only(_told(report), timeout=10)
 
     @property
     def _retunes_live(self) -> bool:

@@ -43,6 +43,7 @@ async def test_live_apply_says_what_it_did() -> None:
         backend.futures[-1].set_result(RetuneReport("-np 2 -kvu", n_requeued=6, n_tokens_again=1091, n_ended=1))
         await assert_shows(pilot, "6 requests queued again")
         await assert_shows(pilot, "1091 tokens")
+        assert "step boundary" not in text_of(app), "what came of it takes the place of the announcement"
 
 
 async def test_a_retune_that_fails_says_why() -> None:
@@ -52,6 +53,7 @@ async def test_a_retune_that_fails_says_why() -> None:
         await pilot.pause()
         backend.futures[-1].set_exception(BackendError("the KV cache needs 9 GiB but only 2 are free"))
         await assert_shows(pilot, "the KV cache needs 9 GiB")
+        assert "step boundary" not in text_of(app)
 
 
 async def test_flags_that_cannot_start_are_refused_in_place() -> None:
