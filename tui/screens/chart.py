@@ -13,12 +13,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from slotview.engine.observe.observation import Point
+from slotview.widgets.chart import nice_top
 
 from .dialog import Dialog
 
 __all__ = ["ChartScreen", "draw_chart"]
 
-LOW = 9  # lines of a plot that leave no room for a legend and all marks
+FRAME = 4  # lines of a plot that are no drawing: its name, the frame and the marks of time
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +81,48 @@ def draw_chart(history: Sequence[Point], width: int, height: int) -> str:
 
 
 def _plot(series: Sequence[Series], history: Sequence[Point], width: int, height: int) -> str:
+    """One plot with its name above: a legend of plotext's would lie on the drawing."""
     import plotext
 
+    width, height = max(20, width), max(6, height)
     plotext.terminal.limit(width=False, height=False)
     figure = plotext.figure
     figure.clear()
     figure.theme("simple")
-    figure.plot_size(max(20, width), max(5, height))
-    low = height < LOW
-    top = max(_draw(figure, one, history, len(series) > 1 and not low) for one in series) * 1.05 or 1.0
-    figure.ruler(axis=0).lim(history[0].time - history[-1].time, 0)
-    figure.ruler(axis=1).lim(0, top)
-    if low:  # more marks would share lines, and the lowest would not be called 0
-        figure.ruler(axis=1).ticks([0, top], ["0", f"{top:.1f}"])
-    figure.label(f"{', '.join(one.name for one in series)} over seconds", axis=0)
+    figure.plot_size(width, height - 1)
+    highest = max(_draw(figure, one, history) for one in series) or 1.0
+    seconds = history[-1].time - history[0].time
+    levels, moments = _marks(highest, (height - FRAME) // 2), _marks(seconds, width // 16)
+    figure.ruler(axis=0).lim(-seconds, 0)
+    figure.ruler(axis=0).ticks([-moment for moment in moments], [_ago(moment) for moment in moments])
+    figure.ruler(axis=1).lim(0, 1.05 * highest)
+    figure.ruler(axis=1).ticks(levels, [f"{level:.4g}" for level in levels])
     drawn = str(figure.build())
     figure.clear()
-    return drawn.rstrip("\n")
+    return _names(series, width) + "\n" + drawn.rstrip("\n")
 
 
-def _draw(figure: Any, series: Series, history: Sequence[Point], named: bool) -> float:
+def _names(series: Sequence[Series], width: int) -> str:
+    """What is drawn, each in its colour."""
+    import plotext
+
+    names = [f"■ {one.name}" for one in series]
+    room = " " * max(0, width - len("  ".join(names)))
+    return "  ".join(str(plotext.colorize(name, one.colour)) for name, one in zip(names, series, strict=True)) + room
+
+
+def _marks(length: float, most: int) -> list[float]:
+    """Round numbers from 0, at most so many steps; where not even one fits, 0 and the length itself."""
+    step = nice_top(length / max(1, most))
+    marks = [step * number for number in range(int(length / step) + 1)]
+    return marks if len(marks) > 1 else [0.0, length]
+
+
+def _ago(seconds: float) -> str:
+    return f"-{seconds:.4g} s" if seconds else "now"
+
+
+def _draw(figure: Any, series: Series, history: Sequence[Point]) -> float:
     """Draw what is known; where it was not known, or the server restarted, the line is broken. Returns the maximum."""
     import plotext
 
@@ -115,7 +138,5 @@ def _draw(figure: Any, series: Series, history: Sequence[Point], named: bool) ->
     for position, index in enumerate(known):
         if history[index].break_before or index == 0 or values[index - 1] is None:
             signal.line(position, active=False)
-    if named:
-        signal.label(series.name)
     figure.draw(signal)
     return max(numbers)

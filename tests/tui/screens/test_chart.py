@@ -35,6 +35,26 @@ def test_unknown_moments_are_gaps_and_not_zero() -> None:
 def test_on_a_small_screen_the_lowest_line_is_zero_and_nothing_covers_the_drawing() -> None:
     history = [Point(float(t), busy=2, waiting=1, generation_rate=3.0 * t, prompt_rate=2.0) for t in range(10)]
     lines = Text.from_ansi(draw_chart(history, 72, 18)).plain.splitlines()
-    lowest = [lines[row - 1].split("┤")[0].strip() for row, line in enumerate(lines) if line.lstrip().startswith("└")]
-    assert lowest == ["0", "0", "0"]
+    marks = [[line.split("┤")[0].strip() for line in lines if "┤" in line][i : i + 2] for i in (0, 2, 4)]
+    assert marks == [["27", "0"], ["2", "0"], ["2", "0"]]
     assert not any("│ " in line.strip("│ ") for line in lines), "no legend box"
+
+
+def test_marks_are_round_numbers_and_names_stand_beside_nothing() -> None:
+    history = [Point(1.06 * t, busy=4, waiting=5 * t, generation_rate=0.7 * t) for t in range(60)]
+    lines = Text.from_ansi(draw_chart(history, 113, 29)).plain.splitlines()
+    assert lines[-9].rstrip() == "■ busy slots  ■ waiting"
+    assert lines[-1].split() == ["-60", "s", "-50", "s", "-40", "s", "-30", "s", "-20", "s", "-10", "s", "now"]
+    levels = [line.split("┤")[0].strip() for line in lines[-9:] if "┤" in line]
+    assert levels == ["200", "0"]
+    assert {len(line) for line in lines} == {113}
+    assert len(lines) == 29
+
+
+def test_each_line_has_the_colour_of_its_name() -> None:
+    history = [Point(float(t), busy=4, waiting=9, generation_rate=1.0) for t in range(60)]
+    shown = Text.from_ansi(draw_chart(history, 100, 30)).split()[-10:]
+    name, drawing = shown[0], shown[2:-2]
+    colours = {span.style for line in drawing for span in line.spans if "\u2800" < line.plain[span.start] <= "\u28ff"}
+    assert {span.style for span in name.spans} == colours
+    assert len(colours) == 2
