@@ -71,7 +71,13 @@ class BaseApp(App[ReturnType]):
         from .commands import commands_of
 
         yield from commands_of(screen)
-        yield from super().get_system_commands(screen)
+        yield from (command for command in super().get_system_commands(screen) if command.title != "Quit")
+
+    def deliver_screenshot(
+        self, filename: str | None = None, path: str | None = None, time_format: str | None = None
+    ) -> str | None:
+        """Save a picture in the folder slotview was started in; not everybody has one for downloads."""
+        return super().deliver_screenshot(filename, path or str(Path.cwd()), time_format)
 
     def action_suspend_process(self) -> None:
         """Give the terminal back, then stop all of the shell's job: `make run` is more than this process."""

@@ -3,6 +3,7 @@ import select
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from textual.widgets import Static
@@ -95,6 +96,26 @@ async def test_the_palette_offers_every_action_and_runs_it() -> None:
         await pilot.pause(0.1)
         await pilot.press("enter")
         await assert_shows(pilot, "FROZEN")
+
+
+async def test_the_palette_quits_in_one_way() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)):
+        titles = [command.title for command in app.get_system_commands(app.screen)]
+    assert [title for title in titles if title.startswith("Quit")] == ["Quit (q)"]
+
+
+async def test_a_screenshot_is_saved_where_slotview_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        app.deliver_screenshot()
+        await assert_shows(pilot, "Saved screenshot")
+    (saved,) = tmp_path.glob("*.svg")
+    assert "Slots" in saved.read_text()
 
 
 class Broken(Static):
