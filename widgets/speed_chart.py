@@ -60,7 +60,7 @@ class SpeedChart(LinePanel):
         busy = [slot for slot in look.snapshot.slots or () if slot.is_busy]
         if not busy:
             return []
-        label = "tok/s by slot: "
+        label = "by slot: "
         shown = busy[: max(1, (width - len(label) - len(_more(len(busy)))) // _SLOT_WIDTH)]
         spans: Line = ((label, "dim"),)
         for slot in shown:

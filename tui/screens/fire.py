@@ -38,6 +38,7 @@ class FireScreen(Dialog[FireForm]):
     ]
     DEFAULT_CSS = """
     FireScreen {
+        #what { min-height: 2; }
         .fields { grid-size: 4; grid-columns: 12 1fr 12 1fr; grid-rows: 1; height: auto; margin-top: 1; }
         .fields Checkbox { border: none; padding: 0; background: transparent; column-span: 2; }
         .presets { height: auto; margin-top: 1; }
