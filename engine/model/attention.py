@@ -23,8 +23,11 @@ from .workspace import Workspace
 __all__ = ["Attention"]
 
 CellIds = NDArray[np.intp]
+ONE = np.float32(1)
 GROUPS_AT_ONCE = 4
 TOKEN_PADDING = 256
+SPAN_SCORES = 1 << 17
+"""Scores of a span computed at once, at least those of one KV head."""
 LEAST_TO_SHARE = 1 << 16
 """Values of V from which on they are widened by another thread at the same time as K."""
 
@@ -137,6 +140,7 @@ def _compare(queries: Floats, keys: Floats, scores: Floats) -> None:
 
 
 def _attend_span(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:
+    """Several tokens of one sequence: as many KV heads at once as have scores that stay in a core's cache."""
     n_kv, place = kv.shape.n_head_kv, slice(span.begin, span.begin + span.n)
     queries = _by_head(q[place] * kv.k.kind.scale, n_kv, kv.shape.head_dim_k)
     mixed = _by_head(out[place], n_kv, kv.shape.head_dim_v)
@@ -144,14 +148,21 @@ def _attend_span(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Float
     values = work.floats("v", span.n_cells, n_kv, kv.shape.head_dim_v)
     _widen(kv.k, layer, span.rows, keys, work)
     _widen(kv.v, layer, span.rows, values, work)
-    scores = work.floats("scores", *queries.shape[1:3], span.n_cells)
-    total = work.floats("total", *queries.shape[1:3], 1)
-    for head in range(n_kv):
-        np.matmul(queries[head], keys[:, head].T, out=scores)
-        scores[..., span.n_cells - span.n :] += _causal_mask(span.n)
-        _exponentials(scores, total, kv.v.kind.scale)
-        np.matmul(scores, values[:, head], out=mixed[head])
-        mixed[head] /= total
+    if kv.v.kind.scale != 1:
+        np.multiply(values, kv.v.kind.scale, out=values)
+    keys_by_head, values_by_head = keys.transpose(1, 2, 0)[:, None], values.transpose(1, 0, 2)[:, None]
+    mask = _causal_mask(span.n)
+    n_heads = max(1, SPAN_SCORES // (queries[0, :, :, 0].size * span.n_cells))
+    for first in range(0, n_kv, n_heads):
+        heads = slice(first, min(first + n_heads, n_kv))
+        asking, result = queries[heads], mixed[heads]
+        scores = work.floats("scores", *asking.shape[:3], span.n_cells)
+        total = work.floats("total", *asking.shape[:3], 1)
+        np.matmul(asking, keys_by_head[heads], out=scores)
+        scores[..., span.n_cells - span.n :] += mask
+        _exponentials(scores, total)
+        np.matmul(scores, values_by_head[heads], out=result)
+        result /= total
 
 
 def _by_head(rows: Floats, n_kv: int, head_dim: int) -> Floats:
@@ -163,12 +174,12 @@ def _causal_mask(n: int) -> Floats:
     return np.triu(np.full((n, n), -np.inf, np.float32), 1)
 
 
-def _exponentials(scores: Floats, total: Floats, scale: np.float32) -> None:
+def _exponentials(scores: Floats, total: Floats, scale: np.float32 = ONE) -> None:
     """Replace scores [..., T] by scale × exp(score - highest); total [..., 1] takes the sums without the scale."""
-    np.max(scores, axis=-1, keepdims=True, out=total)
+    np.maximum.reduce(scores, axis=-1, keepdims=True, out=total)
     np.subtract(scores, total, out=scores)
     np.exp(scores, out=scores)
-    np.sum(scores, axis=-1, keepdims=True, out=total)
+    np.add.reduce(scores, axis=-1, keepdims=True, out=total)
     if scale != 1:
         np.multiply(scores, scale, out=scores)
 
