@@ -70,7 +70,8 @@ class Matrix:
 
     def rows(self, numbers: NDArray[np.integer]) -> Floats:
         """Weights of some rows [n, n_in]."""
-        return self._rows[numbers // BLOCK, numbers % BLOCK]
+        weights: Floats = self._rows[numbers // BLOCK, numbers % BLOCK]
+        return weights
 
     def columns(self, part: slice) -> Floats:
         """Plain weights of whole blocks, for the columns they compute: [n, n_in]."""
