@@ -93,12 +93,14 @@ class _Cursor:
     def u32(self) -> int:
         return int(self.number("I"))
 
-    def string(self) -> str:
-        text = self.take(self.count("bytes of text", 1))
+    def text(self) -> bytes:
+        return self.take(self.count("bytes of text", 1))
+
+    def name(self) -> str:
         try:
-            return text.decode()
+            return self.text().decode()
         except UnicodeDecodeError:
-            raise ModelFileError(f"damaged: {self.subject} holds text that is not UTF-8") from None
+            raise ModelFileError(f"damaged: {self.subject} has a name that is not UTF-8") from None
 
 
 def read_header(data: ByteSource) -> GgufHeader:
@@ -148,7 +150,7 @@ def _foreign(start: bytes) -> str:
 
 
 def _read_pair(cursor: _Cursor, scalars: dict[str, Scalar], arrays: dict[str, Array]) -> None:
-    key = cursor.string()
+    key = cursor.name()
     cursor.subject = f'the value of "{key}"'
     if key in scalars or key in arrays:
         raise ModelFileError(f'damaged: the key "{key}" appears twice')
@@ -156,7 +158,7 @@ def _read_pair(cursor: _Cursor, scalars: dict[str, Scalar], arrays: dict[str, Ar
     if kind == ARRAY_TYPE:
         arrays[key] = _read_array(cursor)
     elif kind == STRING_TYPE:
-        scalars[key] = cursor.string()
+        scalars[key] = cursor.text().decode(errors="replace")
     else:
         scalars[key] = cursor.number(_scalar_code(cursor, kind))
 
@@ -229,7 +231,7 @@ def _read_tensors(cursor: _Cursor, count: int, alignment: int) -> dict[str, Tens
 
 def _read_tensor(cursor: _Cursor) -> Callable[[int], TensorInfo]:
     """Returns a function from the position of the first weight to the tensor's place."""
-    name = cursor.string()
+    name = cursor.name()
     cursor.subject = f'the entry of tensor "{name}"'
     n_dims = cursor.u32()
     if not 1 <= n_dims <= MAX_DIMS:

@@ -85,7 +85,7 @@ def test_an_output_layer_of_its_own(tmp_path: Path) -> None:
         (HEAD + struct.pack("<Q1sI", 1, b"a", 99), "unknown type 99"),
         (HEAD + struct.pack("<Q1sIIQ", 1, b"a", 9, 8, 1 << 40), "more than the file can hold"),
         (HEAD + struct.pack("<Q1sIIQ", 1, b"a", 9, 9, 1), "array of arrays"),
-        (HEAD + struct.pack("<Q1sIB", 1, b"\xff", 0, 1), "not UTF-8"),
+        (HEAD + struct.pack("<Q1sIB", 1, b"\xff", 0, 1), "a name that is not UTF-8"),
     ],
 )
 def test_a_broken_or_foreign_file_is_refused_in_one_line(tmp_path: Path, content: bytes, reason: str) -> None:
@@ -163,6 +163,12 @@ def test_tensors_that_overlap_or_lie_elsewhere_are_refused(tmp_path: Path, offse
 def test_what_a_file_says_reaches_no_terminal_as_it_is(tmp_path: Path) -> None:
     text = refusal(write_model(tmp_path / "model.gguf", general__architecture="\x1b[2J\nllama"))
     assert text.isprintable()
+
+
+def test_a_value_that_is_not_utf8_is_shown_as_well_as_it_can_be(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "model.gguf", general__name="Sch?n")
+    path.write_bytes(path.read_bytes().replace(b"Sch?n", b"Sch\xf6n"))
+    assert load_model_file(path).name == "Sch\ufffdn"
 
 
 def test_a_dimension_of_one_before_a_norm_changes_nothing(tmp_path: Path) -> None:
