@@ -17,7 +17,7 @@ from .interface import SequenceRun
 from .kv_store import TypedKvStore
 from .kv_types_float import Floats
 
-__all__ = ["AttentionPlan", "Group", "Span", "plan_attention"]
+__all__ = ["AttentionPlan", "CellIds", "Group", "Span", "plan_attention"]
 
 CellIds = NDArray[np.intp]
 GROUPED_CELLS = 512
@@ -30,9 +30,11 @@ LEAST_COST_TO_SHARE = 512
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One token each of B sequences. ``tokens``: [B] places in the batch; ``rows``: [B, T]; ``mask``: [B, 1, 1, T]."""
+    """One token each of B sequences. ``tokens``: [B] places in the batch, a slice where they follow each other;
+    ``rows``: [B, T]; ``mask``: [B, 1, 1, T].
+    """
 
-    tokens: CellIds
+    tokens: CellIds | slice
     rows: CellIds
     mask: Floats | None
 
@@ -105,8 +107,14 @@ def _groups(length: int, members: Sequence[tuple[int, CellIds]], width: int) -> 
         for padded, (_, cells) in zip(rows, part, strict=True):
             padded[: len(cells)] = cells
             padded[len(cells) :] = cells[0]
-        tokens = np.array([token for token, _ in part], np.intp)
-        yield Group(tokens, rows, _padding_mask([len(cells) for _, cells in part], length))
+        places = [token for token, _ in part]
+        yield Group(_as_slice(places), rows, _padding_mask([len(cells) for _, cells in part], length))
+
+
+def _as_slice(places: Sequence[int]) -> CellIds | slice:
+    """Rising numbers as a slice where they follow each other."""
+    first, last = places[0], places[-1]
+    return slice(first, last + 1) if last - first + 1 == len(places) else np.array(places, np.intp)
 
 
 def _padding_mask(counts: Sequence[int], length: int) -> Floats | None:

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .attention import Attention
-from .attention_plan import AttentionPlan, plan_attention
+from .attention import Attention, StepAttention
+from .attention_plan import plan_attention
 from .batch_pass import BatchPass
 from .blas import one_thread
 from .crew import Crew, usable_cores
@@ -91,12 +91,13 @@ class Transformer:
         b.x[:n] = self._embedding.rows(np.concatenate([run.tokens for run in runs]))
         b.x[n:] = 0
         b.mixed[n:] = 0
-        turns, plan = self._rope.at(positions), plan_attention(runs, kv, self._crew.size)
+        turns = self._rope.at(positions)
+        attention = self._attention.prepare(plan_attention(runs, kv, self._crew.size), kv, b.mixed)
         for number, layer in enumerate(self._layers):
             b.norm(self._sum_epsilon)
             self._multiply(b.to_qkv, layer.qkv)
             self._rope.rotate(b.heads[:n], turns)
-            self._attend(b, number, kv, rows, plan)
+            self._attend(b, number, kv, rows, attention)
             self._multiply(b.to_width, layer.out)
             np.add(b.x, b.back, out=b.x)
             b.norm(self._sum_epsilon)
@@ -112,13 +113,14 @@ class Transformer:
             self._pass = BatchPass(self.hparams, n, self._work, self._crew.size)
         return self._pass
 
-    def _attend(self, b: BatchPass, layer: int, kv: TypedKvStore, rows: NDArray[np.intp], plan: AttentionPlan) -> None:
+    def _attend(
+        self, b: BatchPass, layer: int, kv: TypedKvStore, rows: NDArray[np.intp], attention: StepAttention
+    ) -> None:
         """Store the new K and V at ``rows`` and put the attention's result in ``b.mixed``."""
         n = len(rows)
         kv.k.put(layer, rows, kv.k.rotate(b.k[:n]))
         kv.v.put(layer, rows, kv.v.rotate(b.v[:n]))
-        q = kv.k.query(b.q[:n])
-        self._attention.attend(plan, layer, kv, q, b.mixed)
+        attention.attend(layer, kv.k.query(b.q[:n]))
         if kv.v.rotation is not None:
             b.mixed[:n] = kv.v.rotate(b.mixed[:n])
 
