@@ -35,6 +35,7 @@ class FireScreen(Dialog[FireForm]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "send", "Send", id="fire.send", tooltip="Send the prompts; Enter in a field does too"),
+        Binding("enter", "send", "Send", show=False),
     ]
     DEFAULT_CSS = """
     FireScreen {

@@ -19,7 +19,7 @@ from slotview.engine.snapshot import Snapshot
 from .dialog import Dialog
 from .number_input import NumberInput
 from .retune_text import preview_text
-from .toggles import Choice
+from .toggles import Choice, Choices
 
 __all__ = ["RetuneScreen"]
 
@@ -37,6 +37,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "apply", "Apply", id="retune.apply", tooltip="Change the flags; Enter in a field does too"),
+        Binding("enter", "apply", "Apply", show=False),
         Binding("c", "copy", "Copy command", id="retune.copy", tooltip="Copy the command line to the clipboard"),
         Binding("u", "mode", "Split/unified", id="retune.mode", tooltip="Take the next KV mode"),
     ]
@@ -44,7 +45,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
     RetuneScreen {
         & > .box { width: 100; }
         .fields { grid-size: 2; grid-columns: 14 1fr; grid-rows: 1 1 3 1; height: auto; }
-        RadioSet { border: none; padding: 0; background: transparent; height: 3; }
+        RadioSet { padding: 0; background: transparent; height: 3; }
         #preview { height: auto; margin-top: 1; }
         #command { background: $foreground 8%; padding: 0 1; height: auto; margin-top: 1; }
     }
@@ -70,14 +71,16 @@ class RetuneScreen(Dialog[LaunchFlags]):
             Label("-c   context"),
             NumberInput("ctx", _text(flags.ctx_size), placeholder="tokens of all slots; empty = the model's"),
             Label("KV mode"),
-            RadioSet(*(Choice(text, name == mode_of(flags)) for name, text in zip(MODES, _LABELS, strict=True))),
+            Choices(
+                *(Choice(text, name == mode_of(flags)) for name, text in zip(MODES, _LABELS, strict=True)), compact=True
+            ),
             Label("per slot"),
             NumberInput("per_slot", _text(flags.kv_unified_per_slot or None), placeholder="limit of a unified slot"),
             classes="fields",
         )
         yield Static("", id="error", markup=False, classes="error")
-        yield Static("", id="preview", markup=False)
         yield Static("", id="command", markup=False)
+        yield Static("", id="preview", markup=False)
         if self._mode in _DO:
             yield Button(_DO[self._mode], variant="primary", id="apply", compact=True)
 
@@ -124,7 +127,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
         return MODES[max(0, self.query_one(RadioSet).pressed_index)]
 
     def _choose_mode(self, mode: str) -> None:
-        list(self.query(Choice))[MODES.index(mode)].value = True
+        self.query_one(Choices).take(MODES.index(mode))
 
     @on(Input.Changed)
     @on(RadioSet.Changed)

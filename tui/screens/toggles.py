@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from textual.widgets import Checkbox, RadioButton
+from typing import ClassVar
 
-__all__ = ["Choice", "Tick"]
+from textual.binding import Binding, BindingType
+from textual.widgets import Checkbox, RadioButton, RadioSet
+
+__all__ = ["Choice", "Choices", "Tick"]
 
 
-class Tick(Checkbox):
-    """A box with a cross, or without one."""
+class Tick(Checkbox, inherit_bindings=False):
+    """A box with a cross, or without one. Enter is left to the dialog."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", "Tick", show=False)]
 
     def __init__(self, label: str, value: bool, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(label, value, id=id, compact=True)
@@ -31,3 +36,25 @@ class Choice(RadioButton):
         """Fill the circle, or empty it."""
         self.BUTTON_INNER = "●" if self.value else "○"
         super().watch_value()
+
+
+class Choices(RadioSet, inherit_bindings=False):
+    """Choices of which the arrow keys take the next one at once. Enter is left to the dialog."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,right", "move(1)", "Next", show=False),
+        Binding("up,left", "move(-1)", "Previous", show=False),
+    ]
+
+    def on_mount(self) -> None:
+        """Mark the one that is on, where Textual marks the first."""
+        self.call_after_refresh(lambda: self.take(max(0, self.pressed_index)))
+
+    def action_move(self, step: int) -> None:
+        """Take one that is ``step`` further."""
+        self.take((self.pressed_index + step) % len(self.query(Choice)))
+
+    def take(self, index: int) -> None:
+        """Take a choice."""
+        self._selected = index
+        self.query(Choice)[index].value = True

@@ -121,3 +121,13 @@ async def test_keys_typed_ahead_of_a_dialog_are_no_commands_of_the_screen_below(
         await pilot.pause()
         assert isinstance(app.screen, FireScreen)
         assert not app._exit
+
+
+async def test_space_ticks_and_enter_sends_from_the_box_too() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f")
+        app.screen.query_one("#ignore_eos").focus()
+        await pilot.press("space", "enter")
+        await pilot.pause()
+    assert {request.ignore_eos for request in sent(backend)} == {True}

@@ -83,6 +83,17 @@ async def test_modes_are_split_unified_and_auto() -> None:
         assert seen == [(4, False), (4, True), (-1, False)]
 
 
+async def test_arrows_take_a_mode_at_once_and_enter_applies_it() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("t", "tab", "tab", "down")
+        await assert_shows(pilot, "KV mode split → unified")
+        assert all(words in text_of(app) for words in ("split: each", "unified: all", "auto: 4")), "no border hides any"
+        await pilot.press("down", "up", "enter")
+        await pilot.pause()
+        assert [flags.kv_unified for flags in retunes(backend)] == [True]  # type: ignore[attr-defined]
+
+
 async def test_a_typed_number_takes_the_place_of_automatic() -> None:
     app, backend = make_app(UNIFIED)
     backend.flags = LaunchFlags(parallel=-1)
@@ -116,6 +127,8 @@ async def test_a_server_elsewhere_ends_in_a_command_to_copy() -> None:
         await pilot.press("t")
         app.screen.query_one("#parallel", Input).value = "2"
         await assert_shows(pilot, "llama-server -m model.gguf -c 8192 -np 2")
+        lines = text_of(app).splitlines()
+        assert next(n for n, line in enumerate(lines) if "llama-server -m" in line) < 16, "in view on a small screen"
         await pilot.press("c")
         assert app.clipboard == "llama-server -m model.gguf -c 8192 -np 2"
         await pilot.press("enter")
