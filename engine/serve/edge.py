@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .body import MAX_BODY, UnreadableError
 from .cors import allowed_origin, preflight
 from .errors import outer_error
+from .heads import has_token
 from .replies import json_reply
 from .state import ServerState
 
@@ -21,10 +22,7 @@ FREE_PATHS = ("/health", "/v1/health", "/")
 ANSWERS_PER_CONNECTION = 100
 CONNECTIONS_REMEMBERED = 4096
 SERVER = "llama.cpp"
-METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
-VERSIONS = ("1.0", "1.1")
-MOST_HEADERS = 100
-LONGEST_HEADER = 8192  # bytes of its line
+UNROUTED = ("CONNECT", "TRACE", "PRI")  # methods that no route can have
 
 
 class Edge:
@@ -41,10 +39,6 @@ class Edge:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if scope["method"] not in METHODS or scope["http_version"] not in VERSIONS or _too_long(headers):
-            refusal = Response(status_code=400, headers={"Server": SERVER, "Connection": "close"})
-            await refusal(scope, receive, send)
-            return
         scope = _without_fragment(scope)
         answer = self._early_answer(scope, headers)
         if _told_length(headers) > MAX_BODY:
@@ -62,7 +56,7 @@ class Edge:
         if scope["path"] not in FREE_PATHS and not self._state.allows(*keys):
             self._state.warn("unauthorized: Invalid API Key")
             return json_reply(outer_error("Invalid API Key", "authentication_error"), 401)
-        return None
+        return Response(status_code=400) if scope["method"] in UNROUTED else None
 
     def _finishing(self, scope: Scope, request: Headers, send: Send) -> Send:
         """Add the headers that every answer carries."""
@@ -74,10 +68,13 @@ class Edge:
                 allowed = allowed_origin(self._state.flags.http, request.get("origin", ""))
                 if allowed is not None:
                     headers["Access-Control-Allow-Origin"] = allowed
-                if message["status"] >= 400 or self._count(scope) >= ANSWERS_PER_CONNECTION:
+                asked_to_close = has_token(request.raw, b"connection", b"close")
+                if message["status"] >= 400 or asked_to_close or self._count(scope) >= ANSWERS_PER_CONNECTION:
                     headers["Connection"] = "close"
-                elif "connection" not in headers and not request.get("connection", "").lower().startswith("close"):
+                elif "connection" not in headers:
                     headers["Keep-Alive"] = "timeout=5, max=100"
+                if scope["method"] == "HEAD":
+                    headers["Accept-Ranges"] = "bytes"
             await send(message)
 
         return finish
@@ -100,11 +97,6 @@ def _without_fragment(scope: Scope) -> Scope:
     if mark:
         return {**scope, "raw_path": raw_path, "path": unquote(raw_path.decode("ascii")), "query_string": b""}
     return {**scope, "query_string": scope["query_string"].partition(b"#")[0]}
-
-
-def _too_long(headers: Headers) -> bool:
-    longest = max((len(name) + len(value) for name, value in headers.raw), default=0) + len(": \r\n")
-    return len(headers.raw) > MOST_HEADERS or longest > LONGEST_HEADER
 
 
 def _told_length(headers: Headers) -> int:

@@ -119,7 +119,6 @@ def make_server(state: ServerState) -> uvicorn.Server:
         lifespan="off",
         ws="none",
         http=Http,
-        h11_max_incomplete_event_size=64 * 1024,
     )
     return QuietServer(config)
 

@@ -14,6 +14,7 @@ from . import (
     routes,
     streams,
     templates,
+    wire,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "routes",
     "streams",
     "templates",
+    "wire",
 ]

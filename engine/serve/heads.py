@@ -1,0 +1,101 @@
+"""The head of a request, by cpp-httplib's rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["Head", "RefusedError", "add_header", "chunk_size", "has_token", "read_request_line"]
+
+METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH", b"PRI")
+VERSIONS = (b"HTTP/1.1", b"HTTP/1.0")
+MOST_HEADERS = 100
+LONGEST_HEADER = 8192  # bytes of its line
+TARGET = re.compile(rb"[^\x00-\x20\x7f]+")
+HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
+CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?")
+LARGEST = 2**64 - 1
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+class RefusedError(Exception):
+    """What was sent is no request."""
+
+
+@dataclass(slots=True)
+class Head:
+    """The first line and the headers, by their names in lower case."""
+
+    method: bytes
+    target: bytes
+    version: bytes
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    def values(self, name: bytes) -> list[bytes]:
+        """All values of a header."""
+        return [value for known, value in self.headers if known == name]
+
+    @property
+    def persistent(self) -> bool:
+        """Whether the connection stays open after the answer."""
+        if has_token(self.headers, b"connection", b"close"):
+            return False
+        return self.version == b"1.1" or has_token(self.headers, b"connection", b"keep-alive")
+
+    @property
+    def expects(self) -> bool:
+        """Whether the client waits for a word before it sends the body."""
+        has_body = self.chunked or bool(self.length)
+        return has_body and self.version == b"1.1" and has_token(self.headers, b"expect", b"100-continue")
+
+    @property
+    def chunked(self) -> bool:
+        """Whether the body comes in chunks: the last coding of the last line counts."""
+        codings = self.values(b"transfer-encoding")
+        return bool(codings) and codings[-1].rpartition(b",")[2].strip().lower() == b"chunked"
+
+    @property
+    def length(self) -> int | None:
+        """The told length of the body."""
+        lengths = self.values(b"content-length")
+        return int(lengths[0]) if lengths else None
+
+    def check(self) -> None:
+        """Raise `RefusedError` where it is not clear how long the body is."""
+        lengths = self.values(b"content-length")
+        if len(set(lengths)) > 1 or any(not length.isdigit() or int(length) > LARGEST for length in lengths):
+            raise RefusedError("no length")
+        if self.values(b"transfer-encoding") and (not self.chunked or self.length):
+            raise RefusedError("an unclear length")
+
+
+def has_token(headers: Headers, name: bytes, token: bytes) -> bool:
+    """Whether a header's comma list has a word, in upper or lower case."""
+    return any(
+        word.strip(b" \t").lower() == token for known, value in headers if known == name for word in value.split(b",")
+    )
+
+
+def read_request_line(line: bytes) -> Head:
+    """Read the first line. Raises `RefusedError`."""
+    words = [word for word in line.split(b" ") if word]
+    if len(words) != 3 or words[0] not in METHODS or words[2] not in VERSIONS or not TARGET.fullmatch(words[1]):
+        raise RefusedError("no request line")
+    return Head(words[0], words[1], words[2].removeprefix(b"HTTP/"))
+
+
+def add_header(head: Head, line: bytes) -> None:
+    """Read one more header. Raises `RefusedError`."""
+    found = HEADER.fullmatch(line)
+    if found is None or len(line) + 2 > LONGEST_HEADER or len(head.headers) >= MOST_HEADERS:
+        raise RefusedError("no header")
+    head.headers.append((found[1].lower(), found[2]))
+
+
+def chunk_size(line: bytes) -> int:
+    """The length of the chunk that follows. Raises `RefusedError`."""
+    found = CHUNK_SIZE.fullmatch(line)
+    if found is None:
+        raise RefusedError("no length of a chunk")
+    return int(found[1], 16)
