@@ -10,8 +10,8 @@ __all__ = ["DEFAULT_SAMPLERS", "RANDOM_SEED", "SamplingParams", "sampler_letters
 RANDOM_SEED = 0xFFFFFFFF
 DEFAULT_SAMPLERS = ("penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature")
 _LETTERS = dict(zip("edskypmxtia", (*DEFAULT_SAMPLERS, "infill", "adaptive_p"), strict=True))
-_NAMES = {name.replace("_", ""): name for name in _LETTERS.values()} | {
-    "temp": "temperature", "typ": "typ_p", "typicalp": "typ_p", "typical": "typ_p", "nucleus": "top_p",
+_NAMES = {name.replace("_", joint): name for name in _LETTERS.values() for joint in ("_", "-", "")} | {
+    "temp": "temperature", "typ": "typ_p", "nucleus": "top_p",
 }  # fmt: skip
 
 
@@ -21,8 +21,8 @@ def sampler_letters(letters: str) -> tuple[str, ...]:
 
 
 def sampler_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Samplers by their names in any spelling; unknown ones are dropped."""
-    words = [name.lower().replace("-", "").replace("_", "") for name in names]
+    """Samplers by their names, with ``_``, ``-`` or nothing between the words; unknown ones are dropped."""
+    words = [name.lower() for name in names]
     return tuple(_NAMES[word] for word in words if word in _NAMES)
 
 

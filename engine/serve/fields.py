@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from .body import as_f32, type_name
@@ -12,6 +13,7 @@ __all__ = ["INT64_MAX", "INT64_MIN", "Body", "Fields", "to_int32", "wrong_type"]
 Body = Mapping[str, object]
 INT_MAX = 2**31 - 1
 UINT_MAX = 2**32 - 1
+FLOAT_MAX = 3.4028234663852886e38  # of 32 bits
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 
@@ -56,19 +58,14 @@ class Fields:
         """A whole number brought into a range."""
         return min(high, max(low, self.integer(name, default=default)))
 
-    def real(self, name: str, *, default: float, low: float | None = None, high: float | None = None) -> float:
-        """A 32-bit number, brought into a range where there is one; the default is taken as it is."""
+    def real(self, name: str, *, default: float, low: float = -FLOAT_MAX, high: float = FLOAT_MAX) -> float:
+        """A 32-bit number, brought into a range; the default is taken as it is."""
         value = self._body.get(name)
-        if value is None:
-            return as_f32(default)
-        number = as_f32(self._number(name, value))
-        if low is not None:
-            number = max(low, number)
-        return number if high is None else min(high, number)
+        return as_f32(default) if value is None else min(high, max(low, as_f32(self._number(name, value))))
 
     def checked_real(self, name: str, *, default: float, low: float, high: float) -> float:
         """A 32-bit number that is refused outside its range; the default is taken as it is."""
-        number = self.real(name, default=default)
+        number = self.real(name, default=default, low=-math.inf, high=math.inf)
         if self._body.get(name) is not None and not low <= number <= as_f32(high):
             wanted = f"between {low:.6f} <= value <= {high:.6f}"
             raise ApiError(f"Field '{name}': Value must be {wanted}, but got {number:.6f}")

@@ -98,7 +98,7 @@ def _sampling(fields: Fields, base: SamplingParams) -> SamplingParams:
         xtc_probability=fields.real("xtc_probability", default=base.xtc_probability, low=0.0, high=1.0),
         xtc_threshold=fields.real("xtc_threshold", default=base.xtc_threshold, low=0.0, high=1.0),
         typical_p=fields.real("typical_p", default=base.typical_p),
-        temperature=fields.real("temperature", default=base.temperature, low=0.0),
+        temperature=fields.real("temperature", default=base.temperature, low=0.0, high=math.inf),
         dynatemp_range=fields.real("dynatemp_range", default=base.dynatemp_range),
         dynatemp_exponent=fields.real("dynatemp_exponent", default=base.dynatemp_exponent),
         repeat_last_n=fields.integer("repeat_last_n", default=base.repeat_last_n, low=0),
@@ -130,7 +130,7 @@ def _sampling_place(fields: Fields) -> bool:
 
 
 def _dry_base(fields: Fields, base: SamplingParams) -> float:
-    value = fields.real("dry_base", default=base.dry_base)
+    value = fields.real("dry_base", default=base.dry_base, high=math.inf)
     return as_f32(base.dry_base) if value < 1 else value
 
 

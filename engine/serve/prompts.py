@@ -9,6 +9,7 @@ import numpy as np
 from ..model.interface import TokenIds, Tokenizer
 from .body import type_name
 from .errors import ApiError
+from .fields import INT64_MIN, to_int32
 
 __all__ = ["read_prompts"]
 
@@ -58,7 +59,7 @@ def _is_object(value: object) -> bool:
 
 
 def _is_token(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool) and INT64_MIN <= value < 2**64
 
 
 def _is_mixed(value: object) -> bool:
@@ -75,5 +76,5 @@ def _joined(pieces: list[object], tokenizer: Tokenizer) -> TokenIds:
         if isinstance(piece, str):
             parts.append(tokenizer.encode(piece, add_special=place == 0))
         elif isinstance(piece, int):
-            parts.append(np.array([max(-1, min(piece, 2**31 - 1))], np.int32))
+            parts.append(np.array([to_int32(piece)], np.int32))
     return np.concatenate(parts) if parts else np.empty(0, np.int32)

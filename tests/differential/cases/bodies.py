@@ -61,6 +61,7 @@ def prompts(c: Client) -> None:
         {"prompt_string": 5}, [1.5], ["a", 1.5], ["a", None], [None], [True], [[True]], {"x": 1}, [{"x": 1}], "",
         [""],
         {"prompt_string": "a", "multimodal_data": []}, [[["a"]]], ["a", ["b"]], ["a", [300, 301]],
+        [2**31], [2**32 + 300], [2**63 + 300], [2**64 - 1], [300 - 2**32], [2**64], ["a", 2**32 + 300], [-1], [1024],
     )  # fmt: skip
     for shape in shapes:
         c.ask("/completion", {"prompt": shape, "n_predict": 2, "temperature": 0}, step=f"{shape!r}")
@@ -98,6 +99,8 @@ VALUES: tuple[object, ...] = (
     4294967296,
     -3000000000,
     1e30,
+    1e39,
+    -1e308,
 )
 
 
@@ -137,7 +140,8 @@ def others(c: Client) -> None:
     base: dict[str, object] = {"prompt": [300, 301], "n_predict": 1, "temperature": 0}
     fields: tuple[tuple[str, tuple[object, ...]], ...] = (
         ("samplers", ("", "kpt", "edskypmxt", "zq", [], ["top_k", "TOP-P", "temp", "typ", "nucleus", "x", 5], 5,
-        None, {}, ["min-p", "minp"], ["top_k", "top_k"])),
+        None, {}, ["min-p", "minp"], ["top_k", "top_k"], ["typical", "typ-p", "typical_p"],
+        ["top-n_sigma", "topnsigma"], ["infill", "ADAPTIVE-P"], "kK k", [""])),
         ("logit_bias", ([[5, 1]], [[5, False]], [[5, True]], [["place", -1]], {"5": 2}, {"place": False}, [[5000,
         1], [-1, 1]], [5], [[5]], "x", 5, None, {"5": "x"}, [[5, 1], [5, 2]], [[5.5, 1]], {"+400": 1}, {" 400": 1},
         {"400 ": 1}, {"0400": 1}, {"": 1}, {"99999999999999999999": 1}, {"4294967696": 1}, [[4294967696, 1]])),

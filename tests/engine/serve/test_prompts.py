@@ -16,7 +16,7 @@ def read(prompt: object) -> list[list[int]]:
     return [found.tolist() for found in read_prompts({"prompt": prompt}, ByteTokenizer(add_bos=True))]
 
 
-@pytest.mark.parametrize(
+        ([2**31 - 1, 2**32 + 5], [[2**31 - 1, 5]]),
     ("prompt", "found"),
     [
         ("a", [[BOS, A]]),
