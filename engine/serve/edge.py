@@ -50,7 +50,7 @@ class Edge:
         """OPTIONS, then loading, then the key."""
         if scope["method"] == "OPTIONS":
             return Response(b"", headers=preflight(self._state.flags.http))
-        if self._state.host is None:
+        if self._state.host is None and scope["path"] != "/":
             return json_reply(outer_error("Loading model", "unavailable_error"), 503)
         keys = headers.get("authorization", ""), headers.get("x-api-key", "")
         if scope["path"] not in FREE_PATHS and not self._state.allows(*keys):

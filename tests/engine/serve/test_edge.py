@@ -19,6 +19,7 @@ def test_everything_is_503_while_loading_even_without_a_key() -> None:
             answer = face.ask(path)
             assert (answer.status, answer.text) == (503, LOADING), path
         assert face.ask("/completion", {"prompt": "a"}).status == 503
+        assert face.ask("/").status == 404
         assert face.ask("/health", method="OPTIONS").status == 200
         face.load()
         assert face.ask("/health").text == '{"status":"ok"}'
