@@ -78,13 +78,15 @@ class LocalTicket:
 
     def receive(self, results: Sequence[Result]) -> None:
         """Take results in; called by the engine's thread."""
-        from .slots.task import Failed, Final, Partial, Started
+        from .slots.task import Failed, Final, Partial, Requeued, Started
 
         for result in results:
             if isinstance(result, Partial):
                 self._generated(result)
             elif isinstance(result, Started):
                 self._started(result.slot, result.n_prompt, result.n_cached)
+            elif isinstance(result, Requeued):
+                self._requeued()
             elif isinstance(result, Final):
                 self._finished(result)
             elif isinstance(result, Failed):
@@ -98,6 +100,11 @@ class LocalTicket:
             if view.n_prompt is not None:  # started again after the engine was rebuilt
                 n_prompt, n_cached = view.n_prompt, view.n_cached or 0
             self._view = replace(view, state=state, slot=slot, queue_wait=waited, n_prompt=n_prompt, n_cached=n_cached)
+
+    def _requeued(self) -> None:
+        with self._lock:
+            if not self._view.state.is_over:
+                self._view = replace(self._view, state=RequestState.WAITING, slot=None)
 
     def _generated(self, result: Partial) -> None:
         now = microseconds() / 1e6

@@ -80,6 +80,7 @@ async def events(
     result: Result | None = first
     last_event = clock()
     is_first = True
+    started: set[int] = set()
     failed = False
     try:
         while result is not None or not request.is_over:
@@ -97,11 +98,13 @@ async def events(
                 yield _event(error_body(failure(result)))
                 break
             text = "".join(_event(chunk) for chunk in shown(result))
-            if isinstance(result, Started) and not is_first and _shows_start(result, options):
-                text = "data: null\n\n"
+            if isinstance(result, Started):
+                if not is_first and result.task not in started and _shows_start(result, options):
+                    text = "data: null\n\n"
+                started.add(result.task)  # a retune starts it again, of which a client need not hear
             if text:
-                last_event = clock()
                 yield text
+            last_event = clock()
             is_first, result = False, None
         if done_mark and not failed:
             yield "data: [DONE]\n\n"

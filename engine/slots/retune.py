@@ -14,7 +14,7 @@ from .metrics import Metrics
 from .resume import Resume
 from .slot import Phase, Slot
 from .state import CoreState
-from .task import Result
+from .task import Requeued, Result
 
 __all__ = ["RunningJob", "TakenWork", "put_work", "take_work"]
 
@@ -90,6 +90,8 @@ def put_work(taken: TakenWork, state: CoreState) -> RetuneReport:
     state.results[:0] = taken.results
     state.events[:0] = taken.events
     for run in taken.running:
+        for each in (run.job, *run.job.children):
+            state.emit(Requeued(each.task, each.index))
         _post(run.job, state)
     for job in taken.waiting:
         _post(job, state)

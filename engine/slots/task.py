@@ -18,6 +18,7 @@ __all__ = [
     "Final",
     "Partial",
     "Progress",
+    "Requeued",
     "Result",
     "Started",
     "StopType",
@@ -115,6 +116,11 @@ class Started(Result):
     slot: int
     n_prompt: int
     n_cached: int
+
+
+@dataclass(frozen=True, slots=True)
+class Requeued(Result):
+    """The task lost its slot to other flags and waits for one again; it goes on where it was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,20 @@ def test_a_retune_loses_no_token_and_repeats_none(start: Start) -> None:
     assert any(isinstance(event, Retuned) for event in backend.events(0).events)
 
 
+def test_requests_that_lost_their_slot_to_a_retune_wait_again(start: Start) -> None:
+    backend = start(pace=SLOW)
+    tickets = fire(backend, count=4, n_predict=40)
+    until(backend, lambda: all((ticket.view().n_decoded or 0) > 1 for ticket in tickets))
+    backend.retune(LaunchFlags(ctx_size=2048, parallel=1)).result(20)
+    until(backend, lambda: tickets[0].view().slot == 0 and tickets[3].view().state is RequestState.WAITING)
+    first, *others = [ticket.view() for ticket in tickets]
+    assert first.state is RequestState.GENERATING
+    assert {(view.state, view.slot) for view in others} == {(RequestState.WAITING, None)}
+    backend.wait_ready().set_profile(None)
+    until(backend, all_over(tickets))
+    assert all(ticket.view().n_decoded == 40 and ticket.view().slot == 0 for ticket in tickets)
+
+
 def test_a_retune_that_cannot_be_leaves_the_engine_as_it_was(start: Start) -> None:
     backend = start()
     with pytest.raises(BackendError, match="at most 256"):

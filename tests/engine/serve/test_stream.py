@@ -9,7 +9,7 @@ from slotview.engine.flags import parse_flags
 from slotview.engine.serve import stream as module
 from slotview.engine.serve.params import read_params
 from slotview.engine.serve.running import RunningRequest
-from slotview.engine.slots.task import Failed, Result, Started
+from slotview.engine.slots.task import Failed, Requeued, Result, Started
 from tests.engine.stub_model import ByteTokenizer
 
 from .face import Face
@@ -36,10 +36,25 @@ class Quiet:
         self.closed = True
 
 
+class Telling(Quiet):
+    """A request that says some things, then fails."""
+
+    def __init__(self, results: list[Result]) -> None:
+        super().__init__(0)
+        self.results = results
+
+    async def next(self, timeout: float | None = None) -> Result:
+        return self.results.pop(0) if self.results else await super().next(timeout)
+
+
 async def _events(silent: int, interval: int) -> tuple[list[str], Quiet]:
+    request = Quiet(silent)
+    return await _events_of(request, interval), request
+
+
+async def _events_of(request: Quiet, interval: int) -> list[str]:
     """Events of a request whose looks are a second apart."""
     options = read_params({"sse_ping_interval": interval}, parse_flags([]), 1, ByteTokenizer())
-    request = Quiet(silent)
     made = module.events(
         cast(RunningRequest, request),
         Started(1, 0, 0, 5, 0),
@@ -48,7 +63,7 @@ async def _events(silent: int, interval: int) -> tuple[list[str], Quiet]:
         done_mark=True,
         clock=count().__next__,
     )
-    return [event async for event in made], request
+    return [event async for event in made]
 
 
 async def test_a_silent_stream_is_pinged_when_more_than_the_interval_has_passed() -> None:
@@ -56,6 +71,12 @@ async def test_a_silent_stream_is_pinged_when_more_than_the_interval_has_passed(
     assert found[:-1] == [":\n\n"] * 3
     assert found[-1] == 'data: {"error":{"code":500,"message":"it broke","type":"server_error"}}\n\n'
     assert request.closed
+
+
+async def test_a_retune_is_no_event_of_a_stream_but_the_start_of_another_prompt_is() -> None:
+    again = [Requeued(1, 0), Started(1, 0, 3, 9, 4), Requeued(1, 0), Started(1, 0, 0, 9, 4)]
+    assert len(await _events_of(Telling([*again]), -1)) == 1
+    assert (await _events_of(Telling([*again, Started(2, 1, 0, 5, 0), *again]), -1))[:-1] == ["data: null\n\n"]
 
 
 async def test_no_pings_where_they_are_off() -> None:
