@@ -29,6 +29,7 @@ _LABELS = (
     "unified: all slots share one pool (-kvu)",
     "auto: 4 slots share one pool (-np left out)",
 )
+_NUMBERS = (("parallel", "-np"), ("ctx", "-c"), ("per_slot", "per slot"))
 _DO = {RetuneMode.LIVE: "Apply (Enter)", RetuneMode.RESTART: "Restart with these (Enter)"}
 
 
@@ -132,11 +133,25 @@ class RetuneScreen(Dialog[LaunchFlags]):
     @on(Input.Changed)
     @on(RadioSet.Changed)
     def _show(self) -> None:
-        preview = self._preview = self._backend.preview(self.flags())
+        preview = self._preview = self._previewed()
         now = self._backend.latest()
         self.query_one("#error", Static).update(preview.error or "")
         self.query_one("#preview", Static).update("" if preview.error else preview_text(preview, now))
         self._show_command(preview)
+
+    def _previewed(self) -> RetunePreview:
+        flags, problem = self.flags(), self._problem()
+        return self._backend.preview(flags) if problem is None else RetunePreview(flags, error=problem)
+
+    def _problem(self) -> str | None:
+        """What is wrong with the numbers as they stand there. No number of slots is not one slot."""
+        for name, label in _NUMBERS:
+            text = self.query_one(f"#{name}", Input).value
+            if text and _number(text) is None:
+                return f"{label} {text}: a whole number is needed"
+        if self._kv_mode != "auto" and not self.query_one("#parallel", Input).value:
+            return "-np: how many slots? 1 to 256, or take auto"
+        return None
 
     def _show_command(self, preview: RetunePreview) -> None:
         line = self.query_one("#command", Static)
@@ -159,7 +174,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
     @on(Button.Pressed, "#apply")
     def action_apply(self) -> None:
         """Apply the flags, if they can start."""
-        preview = self._backend.preview(self.flags())
+        preview = self._previewed()
         if preview.error:
             return
         if self._mode in _DO:

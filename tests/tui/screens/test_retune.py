@@ -83,6 +83,21 @@ async def test_modes_are_split_unified_and_auto() -> None:
         assert seen == [(4, False), (4, True), (-1, False)]
 
 
+@pytest.mark.parametrize(
+    ("field", "typed", "told"),
+    [("parallel", "", "how many slots?"), ("parallel", "-", "-np -: a whole"), ("ctx", "81-92", "-c 81-92: a whole")],
+)
+async def test_numbers_that_are_none_are_not_guessed(field: str, typed: str, told: str) -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        app.screen.query_one(f"#{field}", Input).value = typed
+        await assert_shows(pilot, told)
+        await pilot.press("enter")
+        assert isinstance(app.screen, RetuneScreen)
+        assert retunes(backend) == []
+
+
 async def test_arrows_take_a_mode_at_once_and_enter_applies_it() -> None:
     app, backend = make_app()
     async with run(app, (120, 36)) as pilot:
