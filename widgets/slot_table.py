@@ -60,8 +60,12 @@ class SlotTable(RowList[SlotRow]):
         self._layout: tuple[int, Layout[SlotRow]] | None = None
 
     def watch_busy_first(self) -> None:
-        """Sort again."""
+        """Sort again, and show the busy ones, or else the chosen one."""
         self.show(self._look)
+        if self.busy_first:
+            self.scroll_to(y=0, animate=False)
+        else:
+            self._scroll_to_cursor()
 
     def action_toggle_busy_first(self) -> None:
         """Sort busy slots to the top, or by number again."""

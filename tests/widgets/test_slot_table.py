@@ -76,6 +76,20 @@ async def test_busy_first_sorts_and_the_choice_stays_with_its_slot() -> None:
         assert table.text.splitlines()[2].split()[0] == "1"
 
 
+async def test_busy_first_shows_the_busy_ones_wherever_one_was_and_comes_back_to_the_choice() -> None:
+    table = SlotTable()
+    async with hosting(table, size=(80, 10)) as pilot:
+        table.show(look(snapshot(many(256))))
+        await pilot.press("end", "b")
+        await pilot.pause()
+        assert "● generating" in table.text.splitlines()[1]
+        await pilot.press("b")
+        await pilot.pause()
+        assert "255" in table.text
+        assert "● generating" in table.text
+        assert table.text.splitlines()[-1].split()[0] == "255"
+
+
 async def test_messages_name_the_slot() -> None:
     table = SlotTable()
     async with hosting(table) as pilot:
