@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from . import info, texts
+from . import absent, info, texts
 from .actions import slot_action
 from .body import UnreadableError, write_json
 from .completions import ClientGoneError, chat_completions, completions, input_tokens, native
@@ -31,6 +31,9 @@ GETS: dict[str, Handler] = {
     "/props": info.props,
     "/models": info.models,
     "/v1/models": info.models,
+    "/lora-adapters": absent.lora_adapters,
+    "/cors-proxy": absent.switched_off,
+    "/tools": absent.switched_off,
 }
 POSTS: dict[str, Handler] = {
     "/completion": native,
@@ -47,6 +50,10 @@ POSTS: dict[str, Handler] = {
     "/props": info.change_props,
     "/slots/": slot_action,
     "/slots/{slot}": slot_action,
+    "/lora-adapters": absent.set_lora_adapters,
+    "/cors-proxy": absent.switched_off,
+    "/tools": absent.switched_off,
+    **absent.REFUSED,
 }
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "native",
     "read_members",
     "read_object",
+    "read_value",
 ]
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ Whole = Callable[[Sequence[Final]], object]
 
 async def read_object(request: Request) -> Json:
     """The body as an object. Raises `ApiError`."""
-    body = await _read(request)
+    body = await read_value(request)
     if not isinstance(body, dict):
         raise ApiError(f"[json.exception.type_error.304] cannot use at() with {type_name(body)}")
     return body
@@ -51,11 +52,12 @@ async def read_object(request: Request) -> Json:
 
 async def read_members(request: Request) -> Json:
     """The body's members; a body that is no object has none."""
-    body = await _read(request)
+    body = await read_value(request)
     return body if isinstance(body, dict) else {}
 
 
-async def _read(request: Request) -> object:
+async def read_value(request: Request) -> object:
+    """The body, whatever it is. Raises `ApiError`, `UnreadableError`."""
     kind = request.headers.get("content-type", "")
     if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
         raise UnreadableError(415)

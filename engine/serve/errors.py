@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "ApiError", "ThrownError", "error_body", "not_supported", "outer_error"]
+__all__ = ["KINDS", "ApiError", "ThrownError", "error_body", "flag_wanted", "no_part", "not_supported", "outer_error"]
 
 KINDS = {
     "invalid_request_error": 400,
@@ -42,6 +42,14 @@ def outer_error(message: str, kind: str) -> dict[str, object]:
 
 def not_supported(what: str) -> ApiError:
     """A feature that is no part of a slot engine."""
-    return ApiError(
-        f"This server does not support {what}: it is a slot engine for text completions", "not_supported_error"
-    )
+    return ApiError(no_part(what), "not_supported_error")
+
+
+def no_part(what: str) -> str:
+    """Why there is no such feature."""
+    return f"This server does not support {what}: it is a slot engine for text completions"
+
+
+def flag_wanted(what: str, flag: str) -> str:
+    """Why a feature is off."""
+    return f"This server does not support {what}. Start it with `{flag}`"

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ..model.template_caps import read_caps
 from ..slots.task import TaskParams
-from .errors import ApiError
+from .errors import ApiError, flag_wanted
 from .params_json import Json, params_json
 from .replies import json_reply
 from .slots_json import metrics_text, slots_json
@@ -26,7 +26,7 @@ def _state(request: Request) -> ServerState:
 
 def disabled(what: str, flag: str) -> ApiError:
     """An endpoint that a flag switches on."""
-    return ApiError(f"This server does not support {what}. Start it with `{flag}`", "not_supported_error")
+    return ApiError(flag_wanted(what, flag), "not_supported_error")
 
 
 async def health(_: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..client import Client
-from ..scenario import scenario
+from ..scenario import DIFFERS, scenario
 
 KEYED = "-c 512 -np 1 --api-key k1,k2 --no-slots"
 
@@ -21,6 +21,34 @@ def routes(c: Client) -> None:
         c.ask(path, method="OPTIONS", step=f"OPTIONS {path}")
     for path in ("/health", "/slots", "/metrics", "/nothing"):
         c.ask(path, {}, step=f"POST {path}")
+
+
+@scenario("routes for other kinds of models")
+def other_models(c: Client) -> None:
+    for path in (
+        "/embedding", "/embeddings", "/v1/embeddings", "/rerank", "/reranking", "/v1/rerank", "/v1/reranking",
+        "/infill", "/audio/transcriptions", "/v1/audio/transcriptions", "/v1/systemone", "/cors-proxy", "/tools",
+        "/lora-adapters",
+    ):  # fmt: skip
+        c.ask(path)
+        c.ask(path, {"input": "A", "query": "A", "documents": ["B"]}, step=f"POST {path}")
+        c.ask(path, b"no JSON", method="POST", step=f"POST {path} nothing")
+    for body in ([], [{"id": 0, "scale": 1}], [5]):
+        c.ask("/lora-adapters", body, step=f"{body}")
+
+
+@scenario("what a slot engine leaves out", listed="left-out")
+def left_out(c: Client) -> None:
+    hello: dict[str, object] = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 2, "temperature": 0}
+    tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+    text = {"prompt": "A", "n_predict": 1}
+    asked = (
+        ("/v1/messages", hello), ("/v1/responses", {"input": "Hi", "max_output_tokens": 2}),
+        ("/v1/streams/lookup", {}), ("/v1/chat/completions", {**hello, "tools": [tool]}),
+        ("/v1/chat/completions", {**hello, "response_format": {"type": "json_object"}}),
+        ("/completion", {**text, "grammar": 'root ::= "a"'}), ("/completion", {**text, "json_schema": {}}),
+    )  # fmt: skip
+    c.note(DIFFERS, [c.fetch(path, body)[0] for path, body in asked])
 
 
 @scenario("origins")
