@@ -42,7 +42,7 @@ def left_out(c: Client) -> None:
     hello: dict[str, object] = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 2, "temperature": 0}
     tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
     text = {"prompt": "A", "n_predict": 1}
-    asked = (
+    asked: tuple[tuple[str, dict[str, object]], ...] = (
         ("/v1/messages", hello), ("/v1/responses", {"input": "Hi", "max_output_tokens": 2}),
         ("/v1/streams/lookup", {}), ("/v1/chat/completions", {**hello, "tools": [tool]}),
         ("/v1/chat/completions", {**hello, "response_format": {"type": "json_object"}}),
