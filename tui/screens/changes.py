@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["ChangingScreen"]
 
 AnswerT = TypeVar("AnswerT")
+_WAITS_FOR = {
+    RetuneMode.LIVE: (0.5, "retuning at the next step boundary"),
+    RetuneMode.RESTART: (0.01, "restarting the server"),
+}
+"""What a change of flags waits for, and after how many seconds to say so."""
 
 
 class ChangingScreen(Screen[None]):
@@ -103,19 +108,18 @@ class ChangingScreen(Screen[None]):
         await self.retune(flags)
 
     async def retune(self, flags: LaunchFlags) -> None:
-        """Change the flags and say what that did."""
-        self.tell_only("retuning at the next step boundary" if self._retunes_live else "restarting the server")
+        """Change the flags and say what that did; if it takes a while, what is waited for."""
+        seconds, words = _WAITS_FOR[self.feed.backend.capabilities.retune]
+        announcement = self.set_timer(seconds, partial(self.tell, words))
         try:
             report = await outcome(lambda: self.feed.backend.retune(flags))
         except BackendError as error:
             self.app.clear_notifications()
             self.fail(error)
-            return
-        self.tell_only(_told(report), timeout=10)
-
-    @property
-    def _retunes_live(self) -> bool:
-        return self.feed.backend.capabilities.retune is RetuneMode.LIVE
+        else:
+            self.tell_only(_told(report), timeout=10)
+        finally:
+            announcement.stop()
 
     def action_slot_actions(self) -> None:
         """Erase, save or restore the chosen slot's cache."""

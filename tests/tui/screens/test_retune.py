@@ -40,6 +40,8 @@ async def test_live_apply_says_what_it_did() -> None:
         await pilot.press("u", "enter")
         await pilot.pause()
         assert retunes(backend) == [LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True)]
+        await pilot.pause(0.6)
+        await assert_shows(pilot, "retuning at the next step boundary")
         backend.futures[-1].set_result(RetuneReport("-np 2 -kvu", n_requeued=6, n_tokens_again=1091, n_ended=1))
         await assert_shows(pilot, "6 requests queued again")
         await assert_shows(pilot, "1091 tokens")
@@ -53,7 +55,8 @@ async def test_a_retune_that_fails_says_why() -> None:
         await pilot.pause()
         backend.futures[-1].set_exception(BackendError("the KV cache needs 9 GiB but only 2 are free"))
         await assert_shows(pilot, "the KV cache needs 9 GiB")
-        assert "step boundary" not in text_of(app)
+        await pilot.pause(0.6)
+        assert "step boundary" not in text_of(app), "nothing is waited for any more"
 
 
 async def test_flags_that_cannot_start_are_refused_in_place() -> None:
