@@ -7,7 +7,7 @@ from .address import Address, Secret
 from .body import NotJsonError, parse_json
 from .read_errors import read_refusal
 from .values import as_count, as_map
-from .wire import fault_of, open_client
+from .wire import fault_of, open_client, transport_errors
 
 __all__ = ["act"]
 
@@ -28,7 +28,7 @@ def act(
         with open_client(address, authorization, keep=0) as client:
             timeout = httpx.Timeout(None, connect=5.0)
             response = client.post(f"{path}/{slot}", params={"action": action.value}, json=body, timeout=timeout)
-    except (httpx.HTTPError, OSError) as error:
+    except transport_errors() as error:
         raise BackendError(f"{action} of slot {slot} failed: {fault_of(error)[1]}") from None
     if response.status_code >= 300:
         refusal = read_refusal(response.status_code, response.content)

@@ -113,6 +113,7 @@ def _tcp(scheme: str, rest: str) -> Address:
         raise AddressError(f"{shown} not an address; give one like http://localhost:8080") from None
     if not host:
         raise AddressError("the address names no host; give one like http://localhost:8080")
+    host = host.replace("%25", "%") if ":" in host else host  # a zone of IPv6, as browsers write it
     if port is None and not scheme:
         port = DEFAULT_PORT
     netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")

@@ -33,6 +33,7 @@ from .fire import Gun
 from .knowledge import Knowledge
 from .picture import picture
 from .poller import Poller
+from .proxy import peer_of
 from .read_slots import read_details
 from .retune import known_flags, preview
 from .verdict import judge
@@ -81,6 +82,7 @@ class RemoteBackend:
         )
         self._ring = EventRing()
         self._snapshot = Snapshot(time=clock(), facts=ServerFacts(source=self._address.shown))
+        self._peer = peer_of(self._address)
         self._serial = 0
         self._since = (HealthState.CONNECTING, clock())
         self._asked_details: list[tuple[int, Future[SlotDetails]]] = []
@@ -139,8 +141,7 @@ class RemoteBackend:
 
     def _judge(self, now: float) -> Health:
         """The verdict, with the time at which it became what it is."""
-        host = self._address.socket or self._address.shown.partition("://")[2].partition("/")[0]
-        health = judge(self._known, host, has_key=self._authorization is not None, now=now)
+        health = judge(self._known, self._peer, has_key=self._authorization is not None, now=now)
         if health.state is not self._since[0]:
             self._since = (health.state, now)
         return health if health.since is not None else replace(health, since=self._since[1])

@@ -13,7 +13,7 @@ from .address import Address, Secret
 from .read_errors import read_refusal
 from .sse import events
 from .values import as_bool, as_count, as_map, as_number, as_text
-from .wire import Grip, fault_of, open_client
+from .wire import Grip, fault_of, open_client, transport_errors
 
 if TYPE_CHECKING:
     import httpx
@@ -92,7 +92,7 @@ class RemoteTicket:
         try:
             with client.stream("POST", path, json=body, timeout=timeout, extensions=extensions) as response:
                 self._follow(response)
-        except (httpx.HTTPError, OSError, ValueError) as error:
+        except transport_errors() as error:
             self.fail(fault_of(error)[1])
         self.fail("the stream ended before the answer did")
 
@@ -217,7 +217,7 @@ class Gun:
         """Start a thread for each request, in the starter's thread."""
         try:
             client = self._client = self._client or open_client(self._address, self._authorization, keep=0)
-        except (OSError, ValueError) as error:
+        except transport_errors() as error:
             for ticket in tickets:
                 ticket.fail(fault_of(error)[1])
             return

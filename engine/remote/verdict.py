@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from ..snapshot import EndpointState, Health, HealthState
 from .endpoint import Endpoint, Kind, Name
 from .known import UNFIT, Known
+from .proxy import VIA
 from .read_props import build_number
 from .wire import Fault
 
@@ -19,6 +22,7 @@ _OFF_ADVICE = {
     Name.METRICS: "start the server with --metrics",
 }
 _PORT_ADVICE = "check the port; if the server speaks TLS, give https://"
+_PROXY_ADVICE = "the environment names it: see HTTP_PROXY and HTTPS_PROXY, or add the server to NO_PROXY"
 _KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 
 
@@ -40,7 +44,11 @@ def _unreachable(known: Known, host: str, now: float) -> Health:
     link = known.link
     if link.fault is Fault.REFUSED:
         text = f"connection refused by {host}"
-        return Health(HealthState.REFUSED, text, "is llama-server running there?", link.down_since)
+        advice = _PROXY_ADVICE if host.startswith(VIA) else "is llama-server running there?"
+        return Health(HealthState.REFUSED, text, advice, link.down_since)
+    if link.fault is Fault.CONNECT:
+        reason = re.sub(r"^\[\w+ -?\d+\] ", "", link.message)
+        return Health(HealthState.ERROR, f"no connection to {host}: {reason}", "check the address", link.down_since)
     if link.fault is Fault.NAME:
         return Health(HealthState.ERROR, f"host name not found: {host}", "check the address", link.down_since)
     if link.fault is Fault.TLS:

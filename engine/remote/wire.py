@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..plain import plain
 from .address import Address, Secret
+from .proxy import proxy_for
 
 if TYPE_CHECKING:
     import httpx
@@ -21,17 +22,24 @@ if TYPE_CHECKING:
 # Where Click and Rich are installed, httpx loads its own command line as well: half of its start-up time.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None: not to be found
 
-__all__ = ["MAX_BODY", "UNREAD", "Answer", "Fault", "Grip", "Wire", "fault_of", "open_client"]
+__all__ = ["MAX_BODY", "UNREAD", "Answer", "Fault", "Grip", "Wire", "fault_of", "open_client", "transport_errors"]
 
 MAX_BODY = 8 * 1024 * 1024
 _OPENSSL_MARKS = re.compile(r"\[[^]]*\] | ?\(_ssl\.c:\d+\)")
 _KEEP_ALIVE = 4.5  # the server closes after 5 idle seconds (spec §7.1)
+_PROBES = [
+    (socket.IPPROTO_TCP if name.startswith("TCP") else socket.SOL_SOCKET, getattr(socket, name), value)
+    for name, value in (("SO_KEEPALIVE", 1), ("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+    if hasattr(socket, name)
+]
+_LONGEST_PAUSE = 3600.0  # seconds a server's Retry-After is honoured for
 
 
 class Fault(StrEnum):
     """Why there is no answer."""
 
     REFUSED = "connection refused"
+    CONNECT = "no connection"
     NAME = "host name not found"
     UNREACHABLE = "host not reachable"
     TIMEOUT = "no answer"
@@ -39,7 +47,7 @@ class Fault(StrEnum):
     TLS = "no secure connection"
     TOO_LARGE = "answer too large"
     NOT_HTTP = "no HTTP"
-    GARBLED = "answer cannot be unpacked"
+    GARBLED = "answer cannot be read"
     OTHER = "error"
 
 
@@ -58,6 +66,7 @@ class Answer:
     seconds: float = 0.0
     start_mark: str | None = None  # Process-Start-Time-Unix, the same as long as the server runs
     pointer: str = ""  # where a redirect leads, or how a 401 wants to be convinced
+    pause: float | None = None  # seconds after which to ask again, where the server says so (Retry-After)
 
 
 class Grip:
@@ -87,7 +96,9 @@ class Grip:
 
 
 def open_client(address: Address, authorization: Secret | None, *, keep: int) -> httpx.Client:
-    """A client for one server that keeps ``keep`` idle connections."""
+    """A client for one server that keeps ``keep`` idle connections. A connection of which the other side has vanished
+    (a machine that slept, a network that changed) is found dead by the kernel instead of being waited for.
+    """
     import httpx
 
     headers = {"Accept-Encoding": "identity", "User-Agent": "slotview"}
@@ -95,10 +106,21 @@ def open_client(address: Address, authorization: Secret | None, *, keep: int) ->
         headers["Authorization"] = authorization.reveal()
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=keep, keepalive_expiry=_KEEP_ALIVE)
     base = address.origin + address.prefix
-    if address.is_local or base.startswith("http:"):  # spares reading the certificates of the whole world
-        transport = httpx.HTTPTransport(verify=not base.startswith("http:"), uds=address.socket, limits=limits)
-        return httpx.Client(base_url=base, headers=headers, transport=transport, trust_env=False)
-    return httpx.Client(base_url=base, headers=headers, limits=limits)
+    transport = httpx.HTTPTransport(
+        verify=base.startswith("https:"),  # False spares reading the certificates of the whole world
+        uds=address.socket,
+        limits=limits,
+        proxy=proxy_for(address),
+        socket_options=None if address.socket else _PROBES,
+    )
+    return httpx.Client(base_url=base, headers=headers, transport=transport, trust_env=False)
+
+
+def transport_errors() -> tuple[type[Exception], ...]:
+    """What a request may raise: also for a client that cannot be made, as with a proxy of an unknown kind."""
+    import httpx
+
+    return httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError, ImportError
 
 
 def fault_of(error: Exception) -> tuple[Fault, str]:
@@ -113,13 +135,24 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
         return _connect_fault(lower), plain(_OPENSSL_MARKS.sub("", text), 160)
     if isinstance(error, FileNotFoundError):
         return Fault.TLS, "SSL_CERT_FILE names no certificate file"
-    if isinstance(error, httpx.RemoteProtocolError) and lower.startswith("illegal "):
-        return Fault.NOT_HTTP, "something that is no HTTP"
-    if isinstance(error, httpx.RemoteProtocolError) and "complete message body" in lower:
-        return Fault.DROPPED, "the answer was cut off"
-    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
+    if isinstance(error, ImportError):
+        return Fault.OTHER, "a SOCKS proxy is not spoken here; unset ALL_PROXY, or add the host to NO_PROXY"
+    if isinstance(error, httpx.RemoteProtocolError):
+        return _protocol_fault(lower)
+    if isinstance(error, httpx.ReadError | httpx.WriteError):
         return Fault.DROPPED, "the connection was dropped"
     return Fault.OTHER, plain(text or type(error).__name__, 160)
+
+
+def _protocol_fault(lower: str) -> tuple[Fault, str]:
+    """What came was not HTTP, ended too early, or broke HTTP's rules."""
+    if lower.startswith("illegal "):
+        return Fault.NOT_HTTP, "something that is no HTTP"
+    if "complete message body" in lower:
+        return Fault.DROPPED, "the answer was cut off"
+    if "disconnected" in lower:
+        return Fault.DROPPED, "the connection was dropped"
+    return Fault.GARBLED, f"no valid HTTP ({plain(lower, 80)})"
 
 
 def _connect_fault(lower: str) -> Fault:
@@ -127,7 +160,9 @@ def _connect_fault(lower: str) -> Fault:
         return Fault.TLS
     if any(word in lower for word in ("name or service", "nodename", "getaddrinfo", "name resolution", "no address")):
         return Fault.NAME
-    return Fault.UNREACHABLE if "unreachable" in lower or "no route" in lower else Fault.REFUSED
+    if "unreachable" in lower or "no route" in lower:
+        return Fault.UNREACHABLE
+    return Fault.REFUSED if "refused" in lower else Fault.CONNECT
 
 
 class Wire:
@@ -164,7 +199,7 @@ class Wire:
                 return _read(response, time.monotonic() + 2 * read_seconds)
         except httpx.DecodingError:
             return Answer(fault=Fault.GARBLED, message="an answer that cannot be unpacked")
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        except transport_errors() as error:
             fault, message = fault_of(error)
             return Answer(fault=fault, message=message)
 
@@ -201,4 +236,11 @@ def _read(response: httpx.Response, deadline: float) -> Answer:
     headers = response.headers
     pointer = headers.get("location" if response.status_code < 400 else "www-authenticate", "")
     mark = headers.get("process-start-time-unix")
-    return Answer(response.status_code, b"".join(parts), start_mark=mark, pointer=pointer)
+    pause = headers.get("retry-after", "")
+    return Answer(
+        response.status_code,
+        b"".join(parts),
+        start_mark=mark,
+        pointer=pointer,
+        pause=min(float(pause), _LONGEST_PAUSE) if pause.isdecimal() else None,
+    )

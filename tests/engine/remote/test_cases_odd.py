@@ -79,6 +79,8 @@ def test_slots_go_on_beside_an_endpoint_that_hangs(endpoint: str) -> None:
         (raw(b"Content-Length: 500", SLOTS.body), "/slots: the answer was cut off"),
         (raw(b"Content-Length: 9", SLOTS.body), "/slots is unreadable: no JSON, or cut off (at character 9)"),
         (NOT_PACKED, "/slots is unreadable: an answer that cannot be unpacked"),
+        (raw(b"Content-Length: -5", b""), "/slots is unreadable: no valid HTTP (bad content-length)"),
+        (raw(b"X: " + b"x" * 200_000, b""), "/slots is unreadable: no valid HTTP (receive buffer too long)"),
         (page(301, Location="https://u:pw@example.org/a?token=1"), "/slots: 301 a redirect to https://example.org/a"),
         (page(502), "/slots: 502 Some Error"),
         (error_reply(429, "slow down"), "/slots: 429 slow down"),
