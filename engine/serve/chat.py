@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,9 +9,10 @@ from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
 from ..model.template_caps import read_caps
 from .body import type_name
-from .errors import ThrownError, not_supported
+from .errors import ThrownError
 from .fields import to_int32
 from .messages import Message, join_parts, read_messages, with_called_objects, with_contents
+from .tools import check_tools
 from .unfollowed import REASONING_FORMATS
 
 __all__ = ["ChatPrompt", "ChatRules", "read_chat"]
@@ -21,19 +21,19 @@ FAILED = "Unable to generate parser for this template. Automatic parser generati
 CHANNEL = "<|channel|>"  # only templates with it tell developers from the system
 CHAT_FORMAT = 2  # "peg-native", by its number
 JSON_FORMATS = ("json_object", "json_schema")
-TOOL_CHOICES = ("auto", "none", "required")
 MOST_PROBS = 20  # of a body that asks for probabilities and does not say how many
 
 
 @dataclass(frozen=True, slots=True)
 class ChatPrompt:
-    """The rendered text, and the text of a last message to go on with.
+    """The rendered text, and the text of a last message to go on with; a stream may not repeat that.
 
     ``fields`` are those of a completion that the chat sets, whatever the body says.
     """
 
     text: str
     prefill: str = ""
+    streamed_prefill: str = ""
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -89,10 +89,12 @@ def read_chat(
     body: Mapping[str, object], tokenizer: Tokenizer, template: str, rules: ChatRules | None = None
 ) -> ChatPrompt:
     """Check and render a chat body, in the server's order. Raises `ApiError`."""
+    if body.get("json_schema") is not None and isinstance(grammar := body.get("grammar"), str) and grammar:
+        raise ThrownError("Cannot use both json_schema and grammar", "server_error")
     _check_response_format(body.get("response_format"))
     rules = rules or ChatRules()
     messages = read_messages(body)
-    _check_tools(body)
+    check_tools(body)
     add, goes_on = _ending(body, messages, rules)
     _check_reasoning_format(body)
     renderer = _Renderer(tokenizer, template, _variables(body, rules))
@@ -107,11 +109,13 @@ def _continued(body: Mapping[str, object], messages: Sequence[Message], renderer
     plain, _, generation_prompt = renderer.render(messages[:-1])
     given = body["messages"]
     last = given[-1] if isinstance(given, list) and given else {}
-    prefill = join_parts(last.get("content"), "\n\n")
-    if prefill or any(last.get(name) for name in ("tool_calls", "reasoning_content", "name", "tool_call_id")):
+    begun, told = join_parts(last.get("content"), "\n\n"), body.get("continue_final_message")
+    prefill = "" if told == "reasoning_content" else begun
+    if begun or any(last.get(name) for name in ("tool_calls", "reasoning_content", "name", "tool_call_id")):
         generation_prompt += prefill
         plain += generation_prompt
-    return ChatPrompt(plain, prefill, _fields(body, generation_prompt))
+    is_repeated = not _wants_continuation(body) or body.get("echo") is True
+    return ChatPrompt(plain, prefill, prefill if is_repeated else "", _fields(body, generation_prompt))
 
 
 def _merged(messages: Sequence[Message]) -> Sequence[Message]:
@@ -137,26 +141,16 @@ def _check_response_format(value: object) -> None:
         raise ThrownError(f'response_format type must be one of "text" or "json_object", but got: {kind}')
 
 
-def _check_tools(body: Mapping[str, object]) -> None:
-    tools, choice = body.get("tools"), body.get("tool_choice")
-    if tools is not None and not isinstance(tools, list):
-        compact = json.dumps(tools, ensure_ascii=False, separators=(",", ":"))
-        why = (
-            f"Expected 'tools' to be an array, got {compact}; tools = {json.dumps(tools, ensure_ascii=False, indent=2)}"
-        )
-        raise ThrownError(f"Failed to parse tools: {why}", "server_error")
-    if tools:
-        raise not_supported("tools")
-    if isinstance(choice, str) and choice not in TOOL_CHOICES:
-        raise ThrownError(f"Invalid tool_choice: {choice}")
+def _wants_continuation(body: Mapping[str, object]) -> bool:
+    told = body.get("continue_final_message")
+    return told is True or told in ("content", "reasoning_content")
 
 
 def _ending(body: Mapping[str, object], messages: Sequence[Message], rules: ChatRules) -> tuple[bool, bool]:
     """Whether a generation prompt is added, and whether the last message is the beginning of the answer."""
     wanted = body.get("add_generation_prompt")
     add = wanted if isinstance(wanted, bool) else True
-    told = body.get("continue_final_message")
-    goes_on = told is True or told in ("content", "reasoning_content")
+    goes_on = _wants_continuation(body)
     by_assistant = bool(messages) and messages[-1]["role"] == "assistant"
     if by_assistant and not goes_on and rules.prefills:
         if len(messages) > 1 and messages[-2]["role"] == "assistant":
@@ -200,6 +194,9 @@ def _fields(body: Mapping[str, object], generation_prompt: str) -> dict[str, obj
         "chat_format": CHAT_FORMAT,
         "generation_prompt": generation_prompt,
         "grammar_lazy": False,
+        "grammar_triggers": [],
+        "preserved_tokens": [],
+        "chat_parser": None,
     }
     wanted, top = body.get("response_format"), body.get("top_logprobs")
     if isinstance(wanted, dict) and wanted.get("type") in JSON_FORMATS:

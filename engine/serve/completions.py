@@ -111,7 +111,9 @@ async def chat_completions(request: Request) -> Response:
     state = _state(request)
     body = await read_members(request)
     prompt, (prompts, options) = await asyncio.to_thread(_prepare_chat, body, state)
-    shape = ChatShape(state.model_name, state.fingerprint, options, prompt.prefill)
+    shape = ChatShape(
+        state.model_name, state.fingerprint, options, prefill=prompt.prefill, streamed_prefill=prompt.streamed_prefill
+    )
     return await _answer_openai(request, state, prompts, options, shape)
 
 

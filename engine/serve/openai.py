@@ -43,7 +43,6 @@ class Shape:
     model: str
     fingerprint: str
     options: RequestOptions
-    prefill: str = ""
     id: str = field(default_factory=completion_id)
     started: set[int] = field(default_factory=set)
 
@@ -128,6 +127,9 @@ class TextShape(Shape):
 class ChatShape(Shape):
     """``/v1/chat/completions``."""
 
+    prefill: str = ""
+    streamed_prefill: str = ""
+
     def whole(self, results: Sequence[Final]) -> Json:
         """The answer."""
         return {
@@ -159,7 +161,7 @@ class ChatShape(Shape):
             group.append(self._chunk(result.index, {"role": "assistant", "content": None}))
         if result.index not in self.started and (text or result.n_decoded == 1):
             self.started.add(result.index)
-            text = self.prefill + text
+            text = self.streamed_prefill + text
         if text:
             group.append(self._chunk(result.index, {"content": text}))
         logprobs = self._logprobs(result)

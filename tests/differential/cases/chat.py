@@ -86,6 +86,45 @@ def messages(c: Client) -> None:
         c.ask("/v1/chat/completions/input_tokens", {"messages": [USER], **fields}, step=f"count {fields}")
 
 
+TOOL = {"type": "function", "function": {"name": "f"}}
+
+
+@scenario("fields that a chat takes otherwise than a completion", "-c 1024 -np 2", fresh=True)
+def chat_fields(c: Client) -> None:
+    for fields in each(
+        {"max_tokens": None, "n_predict": 2}, {"max_tokens": -1, "n_predict": 3}, {"stop": None}, {"stop": {}},
+        {"stop": [None]}, {"stop": ["e", 5]}, {"grammar": "x", "json_schema": {}}, {"response_format": None},
+        {"response_format": "x"}, {"response_format": {}}, {"tools": [5]}, {"tools": [{}]}, {"tools": [{"type": "x"}]},
+        {"tools": [{"type": "function"}]}, {"tools": [{**TOOL, "function": {}}]}, {"tools": [{**TOOL, "function": 5}]},
+        {"tools": [{**TOOL, "function": {"name": 5}}]},
+        {"tools": [{**TOOL, "function": {"name": "f", "description": 5}}]},
+        {"tool_choice": {"type": "function"}}, {"add_generation_prompt": None}, {"add_generation_prompt": 0},
+        {"continue_final_message": 1}, {"continue_final_message": "x"}, {"continue_final_message": "content"},
+        {"reasoning_effort": 5}, {"reasoning_budget_tokens": -5}, {"chat_template_kwargs": []},
+        {"chat_template_kwargs": {"enable_thinking": 5}}, {"logprobs": []}, {"logprobs": True, "top_logprobs": -1},
+        {"logprobs": True, "n_probs": 1}, {"top_logprobs": 0}, {"n_probs": 1}, {"prompt": 5}, {"chat_parser": "x"},
+        {"preserved_tokens": ["<|im_end|>"]}, {"grammar_triggers": [{}]}, {"generation_prompt": 5}, {"stream": 1},
+        {"stream_options": {"include_usage": True}}, {"model": 5}, {"n": "2"}, {"response_fields": ["choices"]},
+    ):  # fmt: skip
+        body = {"messages": [USER], "max_tokens": 4, "temperature": 0, "verbose": True, **fields}
+        c.ask("/v1/chat/completions", body, step=f"{fields}")
+        c.ask("/apply-template", body, step=f"template {fields}")
+
+
+@scenario("an answer that goes on", "-c 1024 -np 2", fresh=True)
+def going_on(c: Client) -> None:
+    answer = {"role": "assistant", "content": "A slot"}
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    for messages in each(
+        [USER], [], [USER, answer], [answer], [USER, {**answer, "content": parts}], [USER, {**answer, "content": None}],
+        [USER, {**answer, "content": "", "name": "n"}], [USER, {**answer, "content": "", "reasoning_content": "r"}],
+    ):  # fmt: skip
+        for told in each({}, *({"continue_final_message": told} for told in (True, "content", "reasoning_content"))):
+            for more in each({}, {"stream": True}, {"stream": True, "echo": True}):
+                body = {"messages": messages, "add_generation_prompt": False, **told, **more, **SHORT}
+                c.ask("/v1/chat/completions", body, step=f"{messages} {told} {more}")
+
+
 @scenario("tokenize and detokenize")
 def tokenizing(c: Client) -> None:
     texts = (

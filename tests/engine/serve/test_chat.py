@@ -19,7 +19,7 @@ def read(template: str = "", /, **body: object) -> ChatPrompt:
     ("body", "status", "words"),
     [
         ({"response_format": {"type": "xml"}}, 400, "response_format type must be one of"),
-        ({"tools": [{"type": "function"}]}, 501, "does not support tools"),
+        ({"tools": [{"type": "function", "function": {"name": "f"}}]}, 501, "does not support tools"),
         ({"tools": 5}, 500, "Failed to parse tools: Expected 'tools' to be an array, got 5; tools = 5"),
         ({"tool_choice": "maybe"}, 400, "Invalid tool_choice: maybe"),
         ({"continue_final_message": True}, 400, "Cannot set both"),
