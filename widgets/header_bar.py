@@ -5,7 +5,7 @@ from __future__ import annotations
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, Snapshot
 
-from .line import Line, cut, flow, join, line_width
+from .line import Line, cut, flow, join, line_width, wrap
 from .look import Look
 from .numbers import count, duration, rate
 from .panel import LinePanel
@@ -151,7 +151,14 @@ def _notes(snapshot: Snapshot, timing: list[Line], width: int) -> list[Line]:
     notes = [*_health_notes(snapshot.health), *_pace(snapshot.pace), *timing]
     if snapshot.poll is not None and snapshot.poll.note:
         notes.append(((plain(snapshot.poll.note, _TEXT_LIMIT), "dim"),))
-    return flow(notes, width)
+    return flow([piece for note in notes for piece in _broken(note, width)], width)
+
+
+def _broken(note: Line, width: int) -> list[Line]:
+    """A note in pieces that fit: what is wrong is never cut off."""
+    if line_width(note) <= width:
+        return [note]
+    return [((row, tone),) for text, tone in note for row in wrap(text, width)]
 
 
 def _health_notes(health: Health) -> list[Line]:

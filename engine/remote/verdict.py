@@ -8,6 +8,7 @@ from ..snapshot import EndpointState, Health, HealthState
 from .endpoint import Endpoint, Kind, Name
 from .known import UNFIT, Known
 from .proxy import VIA
+from .read_errors import Refusal
 from .read_props import build_number
 from .wire import Fault
 
@@ -80,7 +81,7 @@ def _tls_advice(message: str) -> str:
 def _not_answering(since: float | None, now: float) -> Health:
     """Neither refused nor answered: the server is not called down, since it may only be busy (spec §5.1)."""
     seconds = 0.0 if since is None else now - since
-    advice = "it may be suspended, or all its HTTP threads hold waiting requests; the last data stay"
+    advice = "it may be suspended, or all its HTTP threads hold waiting requests"
     return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, since)
 
 
@@ -116,6 +117,8 @@ def _of_props(known: Known, has_key: bool, now: float) -> Health | None:
     if EndpointState.LOADING in (props.state, known.state(Name.SLOTS)):
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
+        if props.refusal.status == 429:
+            return _too_often(props.refusal)
         text = f"no answer from the server behind the proxy ({props.refusal.told})"
         return Health(HealthState.NO_ANSWER, text, "is llama-server running behind it?", props.asked_at)
     if known.health is not None and known.health.failed and health.state is not EndpointState.UNKNOWN:
@@ -138,6 +141,9 @@ def _key(known: Known, has_key: bool) -> Health:
     if any(refusal is not None and refusal.wants_password for refusal in refusals):
         text = "the user or the password is wrong" if has_key else "user and password needed"
         return Health(HealthState.KEY, text, "give them in the address: http://USER:PASSWORD@host")
+    forbidden = next((refusal for refusal in refusals if refusal is not None and refusal.status == 403), None)
+    if forbidden is not None:  # llama-server's own word for a key is 401
+        return Health(HealthState.KEY, f"access refused ({forbidden.told})", "a proxy forbids it, or wants another key")
     if has_key:
         return Health(HealthState.KEY, "the API key is wrong", f"{_KEY_ADVICE}; it must be one of the server's keys")
     return Health(HealthState.KEY, "API key needed", _KEY_ADVICE)
@@ -169,8 +175,15 @@ def _of_slots(known: Known, has_key: bool, now: float) -> Health:
 
 def _unanswered(slots: Endpoint, since: float) -> Health:
     """A proxy's refusal, or a connection that broke: it says nothing about the server's loop."""
+    if slots.refusal is not None and slots.refusal.status == 429:
+        return _too_often(slots.refusal)
     said = slots.refusal.told if slots.refusal else slots.note
     return Health(HealthState.ERROR, f"/slots: {said}", "is there a proxy in between?", since)
+
+
+def _too_often(refusal: Refusal) -> Health:
+    """A limit of a proxy's: llama-server itself has none."""
+    return Health(HealthState.ERROR, f"asked too often ({refusal.told})", "a proxy limits questions: use --interval 10")
 
 
 def _stalled(known: Known, since: float, now: float) -> Health:

@@ -118,3 +118,11 @@ async def test_what_to_do_gets_a_line_more() -> None:
         bar.show(look(snapshot(health=Health(HealthState.KEY, "the server wants a key", "start with --api-key"))))
         await pilot.pause()
         assert "the server wants a key · start with --api-key" in screen_text(pilot)
+
+
+@pytest.mark.parametrize("width", [40, 78, 118])
+def test_what_is_wrong_and_what_to_do_are_told_to_the_end(width: int) -> None:
+    told = "this is not a llama-server: it answers with 404 page not found, nginx on a machine of a friend, somewhere"
+    health = Health(HealthState.FOREIGN, told, "check the port, and the path before /slots if it has one")
+    shown = header(snapshot(health=health), width)
+    assert f"{told} · {health.advice}".replace(" · ", " ") in " ".join(shown.replace(" · ", " ").split())
