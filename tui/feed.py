@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
-from slotview.engine.backend import Backend, FireRequest, RequestView, Ticket
+from slotview.engine.backend import Backend, FireRequest, RequestState, RequestView, Ticket
 from slotview.engine.events import Event, Notice
 from slotview.engine.observe.observer import Observer
 from slotview.engine.snapshot import Snapshot
@@ -43,7 +44,7 @@ class Feed:
         """Ask the backend; return whether there is anything new to show."""
         snapshot = self.backend.latest()
         events = self._new_events(snapshot)
-        requests = tuple(self._view(ticket) for ticket in self._tickets.values())
+        requests = self._views()
         if not events and requests == self._latest.requests and _same(snapshot, self._latest.snapshot):
             return False
         self._latest = Look(snapshot, self._observer.observe(snapshot, events), requests)
@@ -98,6 +99,14 @@ class Feed:
         self._events.clear()
         self._lost = 0
         return events
+
+    def _views(self) -> tuple[RequestView, ...]:
+        """Ask all tickets; where one failed, the server may be gone, and is looked at now."""
+        n_over = len(self._over)
+        views = tuple(self._view(ticket) for ticket in self._tickets.values())
+        if any(view.state is RequestState.FAILED for view in islice(self._over.values(), n_over, None)):
+            self.backend.look_now()
+        return views
 
     def _view(self, ticket: Ticket) -> RequestView:
         """Ask a ticket, until it is over: then its state stays."""

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from slotview.engine.backend import BackendError, FireRequest
+from slotview.engine.backend import BackendError, FireRequest, RequestState
 from slotview.engine.events import EventRing, LogLine, Notice
 from slotview.tui.feed import Feed
 from tests.fake_backend import FakeBackend
@@ -122,3 +122,16 @@ def test_a_refusal_reaches_whoever_fired() -> None:
         feed.fire(FireRequest("hello"))
     feed.poll()
     assert feed.take().requests == ()
+
+
+def test_the_server_is_looked_at_once_when_requests_fail_and_not_when_they_end() -> None:
+    feed, backend = make_feed()
+    feed.fire(FireRequest("hello", count=4))
+    backend.tickets[0].end()
+    feed.poll()
+    assert ("look_now",) not in backend.calls
+    backend.tickets[1].end("connection closed", RequestState.FAILED)
+    backend.tickets[2].end("connection closed", RequestState.FAILED)
+    feed.poll()
+    feed.poll()
+    assert backend.calls.count(("look_now",)) == 1
