@@ -56,6 +56,7 @@ class Endpoint:
     refusal: Refusal | None = None
     heard_at: float | None = None  # when anything at all came back
     epoch: int = 0  # of the model it was asked for
+    rests_until: float = 0.0  # a refusal asked for a pause
 
     def ask(self, now: float) -> None:
         """A question goes out."""
@@ -78,6 +79,7 @@ class Endpoint:
         """It answered with an error status."""
         self.hears(now, state_of(refusal), refusal.message)
         self.refusal = refusal
+        self.rests_until = now + refusal.pause
 
     def fails(self, answer: Answer) -> None:
         """It did not answer."""

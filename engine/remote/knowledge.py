@@ -78,7 +78,7 @@ class Knowledge(Known):
         if answer.status < 300:
             self._settle_body(end, answer, body, now)
         elif not (name is Name.HEALTH and self._is_health_word(end, body, now)):
-            end.refuses(read_refusal(answer.status, answer.body, answer.pointer), now)
+            end.refuses(read_refusal(answer.status, answer.body, answer.pointer, answer.pause), now)
             self._settle_refusal(end)
         return None
 
@@ -287,6 +287,7 @@ class Knowledge(Known):
         self.link.retry_at, self.link.fails = now, 0
         self.cadence.wake()
         for end in self.ends.values():
+            end.rests_until = now
             if end.state not in (EndpointState.OK, EndpointState.OFF) and not end.open:
                 end.forget()
 

@@ -49,7 +49,7 @@ def picture(known: Known, source: str, health: Health, now: float, serial: int) 
         waiting=_waiting(known),
         pool=_pool(known, facts),
         totals=_totals(known),
-        poll=_poll(known),
+        poll=_poll(known, now),
     )
 
 
@@ -172,17 +172,19 @@ def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | Non
     return None if cells is not None else "no endpoint tells it"
 
 
-def _poll(known: Known) -> PollView:
+def _poll(known: Known, now: float) -> PollView:
     cadence = known.cadence
-    return PollView(cadence.interval, cadence.idle_gap, _note(known))
+    return PollView(cadence.interval, cadence.idle_gap, _note(known, now))
 
 
-def _note(known: Known) -> str:
+def _note(known: Known, now: float) -> str:
     cadence, link = known.cadence, known.link
     if link.up is False:
         return f"asking again every {link.gap:.0f} s" if link.gap >= 1 else "asking again"
     if known.asleep:
         return "asleep, not polling"
+    if (rest := max(end.rests_until for end in known.ends.values()) - now) > 1:
+        return f"asked not to look for {rest:.0f} s"
     if known.state(Name.SLOTS) is EndpointState.TOO_LARGE:
         return f"answer too large, looking every {cadence.gap:.0f} s"
     if known.holds and known.kind is Kind.SWAP:

@@ -12,6 +12,7 @@ from .values import as_count, as_map, as_text, first
 
 __all__ = ["Refusal", "read_refusal", "state_of", "words_of"]
 
+_PAUSE_OF_429 = 10.0
 _TITLE = re.compile(rb"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -25,6 +26,7 @@ class Refusal:
     n_prompt_tokens: int | None = None
     n_ctx: int | None = None
     wants_password: bool = False  # a proxy's question, not llama-server's
+    pause: float = 0.0  # seconds after which to ask again
 
     @property
     def told(self) -> str:
@@ -52,8 +54,8 @@ class Refusal:
         return self.status == 400 and "model name is missing" in self.message.lower()
 
 
-def read_refusal(status: int, body: bytes, pointer: str = "") -> Refusal:
-    """Read what a refusal says; never fails. ``pointer`` as in `Answer`."""
+def read_refusal(status: int, body: bytes, pointer: str = "", pause: float | None = None) -> Refusal:
+    """Read what a refusal says; never fails. ``pointer`` and ``pause`` as in `Answer`."""
     if 300 <= status < 400 and pointer:
         return Refusal(status, f"a redirect to {_shown_target(pointer)}")
     try:
@@ -68,6 +70,7 @@ def read_refusal(status: int, body: bytes, pointer: str = "") -> Refusal:
         n_prompt_tokens=as_count(fields.get("n_prompt_tokens")),
         n_ctx=as_count(fields.get("n_ctx")),
         wants_password=status == 401 and pointer.lower().startswith(("basic", "digest")),
+        pause=_PAUSE_OF_429 if pause is None and status == 429 else pause or 0.0,
     )
 
 

@@ -21,12 +21,16 @@ TEXT_LIMIT = 20_000
 
 
 def read_slots(answer: object) -> tuple[SlotView, ...] | None:
-    """Read the array; None where the answer is none of objects (nor an object with one under ``slots``)."""
+    """Read the array; None where the answer is none of objects (nor an object with one under ``slots``), or where
+    none of them tells whether it is busy.
+    """
     rows = answer.get("slots") if isinstance(answer, dict) else answer
     if not isinstance(rows, list):
         return None
     objects = [row for row in rows if isinstance(row, dict)]
-    return tuple(map(_slot, objects, _ids(objects))) if objects or not rows else None
+    if rows and all(_is_busy(row) is None for row in objects):
+        return None
+    return tuple(map(_slot, objects, _ids(objects)))
 
 
 def _ids(rows: list[dict[str, Any]]) -> list[int]:
@@ -85,16 +89,23 @@ def _state(row: Mapping[str, Any], decoded: int | None) -> SlotState:
     return SlotState.GENERATING if decoded else SlotState.PROMPT
 
 
-def _is_busy(row: Mapping[str, Any]) -> bool:
-    """``is_processing`` decides; before November 2024 any ``state`` but 0 was busy; look-alikes write words."""
-    told = as_bool(row.get("is_processing"))
+def _is_busy(row: Mapping[str, Any]) -> bool | None:
+    """``is_processing`` decides; before November 2024 any ``state`` but 0 was busy; look-alikes write words.
+
+    None where nothing tells.
+    """
+    told = map(_says_busy, (row.get("is_processing"), row.get("state")))
+    return next((busy for busy in told if busy is not None), None)
+
+
+def _says_busy(value: object) -> bool | None:
+    """What a truth value, a number or a word says; None for anything else."""
+    told, number = as_bool(value), as_int(value)
     if told is not None:
         return told
-    state = row.get("state")
-    number = as_int(state)
     if number is not None:
         return number != 0
-    return isinstance(state, str) and state.strip().lower() not in _IDLE_WORDS
+    return value.strip().lower() not in _IDLE_WORDS if isinstance(value, str) and value.strip() else None
 
 
 def _is_numeral(state: object) -> bool:

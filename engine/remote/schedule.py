@@ -30,6 +30,9 @@ def due(known: Known, name: Name, now: float) -> float:
     """When to ask an endpoint; infinite = not before something else is known."""
     if known.link.up is False:
         return known.link.retry_at if name is known.probe else _NEVER
+    rest = max(end.rests_until for end in known.ends.values())
+    if rest > now:
+        return rest  # whoever limits questions counts those for all endpoints
     rule = {
         Name.PROPS: _props,
         Name.HEALTH: _health,

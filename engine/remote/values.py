@@ -14,6 +14,9 @@ MAX_COUNT = 2**53
 """Above this a count is nonsense: no server holds so many tokens, and a double no longer counts by ones."""
 
 
+_WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
+
 def as_number(value: object) -> float | None:
     """A finite number, also out of a string."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -46,7 +49,7 @@ def as_bool(value: object) -> bool | None:
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return {"true": True, "1": True, "false": False, "0": False}.get(value.strip().lower())
+        return _WORDS.get(value.strip().lower())
     return bool(value) if value in (0, 1) and isinstance(value, int | float) else None
 
 

@@ -84,6 +84,24 @@ def test_c61_any_state_but_zero_is_busy(state: object, busy: bool) -> None:
     assert one({"id": 0, "state": state, "n_ctx": 512}).is_busy is busy
 
 
+@pytest.mark.parametrize(
+    ("told", "busy"),
+    [
+        ("yes", True),
+        ("no", False),
+        ("On", True),
+        (2, True),
+        ("processing", True),
+        ("idle", False),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_c62_is_processing_in_other_words(told: object, busy: bool | None) -> None:
+    slots = read_slots([{"id": 0, "is_processing": told, "id_task": 3}])
+    assert (None if slots is None else slots[0].is_busy) is busy
+
+
 def test_c62_is_processing_replaces_state() -> None:
     (view,) = shown(
         '[{"id":0,"id_task":0,"n_ctx":16384,"speculative":false,"is_processing":false,"non_causal":false,"params":'

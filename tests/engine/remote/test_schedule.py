@@ -222,3 +222,18 @@ def test_no_question_carries_fail_on_no_slot() -> None:
     simulation = Simulation(server([slot(decoded=1)]))
     simulation.run(30)
     assert all(not params and "fail_on_no_slot" not in path for _, path, params in simulation.asked)
+
+
+@pytest.mark.parametrize(("pause", "seconds"), [(None, 10), (30.0, 30)])
+def test_a_server_that_limits_questions_is_left_alone_for_as_long_as_it_says(pause: float | None, seconds: int) -> None:
+    routes = server([slot(decoded=5)])
+    limited = Answer(429, b"slow down", pause=pause)
+    simulation = Simulation(lambda path, p, now: limited if path == "/slots" else routes(path, p, now))
+    simulation.run(100)
+    times = [when for when, path, _ in simulation.asked if path == "/slots"]
+    assert set(gaps(times)) == {seconds}
+    assert len(simulation.asked) < 5 * len(times)
+    assert simulation.busiest_second(since=1) <= 4
+    simulation.known.look_now(simulation.now)
+    simulation.run(0.5)
+    assert simulation.times("/slots")[-1] > times[-1]
