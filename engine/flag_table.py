@@ -258,6 +258,14 @@ HTTP = (
         choices=ON_OFF | {"auto": None, "-1": None},
     ),
     Flag(
+        "http.reasoning_format",
+        ("--reasoning-format",),
+        Kind.CHOICE,
+        "LLAMA_ARG_THINK",
+        "what requests show as the format of thoughts where they give none",
+        choices={name: name for name in ("none", "auto", "deepseek", "deepseek-legacy")},
+    ),
+    Flag(
         "http.reasoning_preserve",
         ("--reasoning-preserve",),
         Kind.SWITCH,
@@ -396,7 +404,7 @@ _VALUES_IGNORED = """
 -Crb --cpu-range-batch|--cpu-strict-batch|--prio-batch|--poll-batch|-ngl --gpu-layers --n-gpu-layers|-dev --device
 -ot --override-tensor|-ncmoe --n-cpu-moe|-ncffn --n-cpu-ffn|-sm --split-mode|-ts --tensor-split|-mg --main-gpu
 -lm --load-mode|-lzm --lazy-mode|-ctxcp --ctx-checkpoints --swa-checkpoints|-cms --checkpoint-min-step|--numa
--hft --hf-token|-hff --hf-file|--log-colors|--reasoning-format|--pooling|--embd-normalize|--image-min-tokens
+-hft --hf-token|-hff --hf-file|--log-colors|--pooling|--embd-normalize|--image-min-tokens
 --image-max-tokens|--mtmd-batch-max-tokens|--video-fps|--video-timestamp-interval|--video-ffmpeg-dir|--media-path
 -mmdev --mmproj-device|--ui-config --webui-config|--ui-config-file --webui-config-file|--models-max|--tools-runtime
 -td --threads-draft --spec-draft-threads|-tbd --threads-batch-draft --spec-draft-threads-batch
@@ -414,7 +422,7 @@ _VALUES_IGNORED = """
 --spec-ngram-map-k-min-hits|--spec-ngram-map-k4v-size-n|--spec-ngram-map-k4v-size-m|--spec-ngram-map-k4v-min-hits
 """
 _SWITCHES_IGNORED = """
---mlock|--mmap --no-mmap|--warmup --no-warmup|--ui --no-ui --webui --no-webui|--swa-full|--jinja --no-jinja
+--mlock|--mmap --no-mmap|--warmup --no-warmup|--ui --no-ui --webui --no-webui|--swa-full|--jinja
 --perf --no-perf|-kvo --kv-offload -nkvo --no-kv-offload|--repack -nr --no-repack|--no-host|-cmoe --cpu-moe
 --check-tensors|--op-offload --no-op-offload|--offline|--lora-init-without-apply|--spm-infill|-bs --backend-sampling
 --mmproj-auto --no-mmproj --no-mmproj-auto|--mmproj-offload --no-mmproj-offload|--reuse-port
@@ -458,6 +466,7 @@ _REASONS = {
     " --ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy --no-webui-mcp-proxy",
     "the engine does not tell thoughts from answers": "--reasoning-budget --reasoning-budget-message"
     " --skip-chat-parsing --no-skip-chat-parsing",
+    "the engine renders chats with Jinja alone": "--no-jinja",
     "the engine serves no files": "--path",
     "the engine writes no prompts to files": "--log-prompts-dir",
     "put a proxy in front for TLS": "--ssl-key-file --ssl-cert-file",

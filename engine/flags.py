@@ -42,6 +42,7 @@ class HttpFlags:
     chat_template_kwargs: Mapping[str, object] = field(default_factory=dict)
     reasoning: bool | None = None
     reasoning_effort: str = ""
+    reasoning_format: str = "deepseek"
     reasoning_preserve: bool = True
     prefill_assistant: bool = True
     tags: str = ""

@@ -46,7 +46,7 @@ def read_params(body: Mapping[str, object], flags: EngineFlags, n_slots: int, to
     ping = fields.integer("sse_ping_interval", default=flags.http.sse_ping_interval, low=-1)
     lengths = _lengths(fields, flags, n_slots)
     sampling = _sampling(fields, flags.sampling)
-    unfollowed = read_unfollowed(fields, tokenizer)
+    unfollowed = read_unfollowed(fields, tokenizer, flags.http.reasoning_format)
     params = replace(
         lengths,
         sampling=_biased(sampling, fields, flags.sampling.logit_bias, tokenizer),

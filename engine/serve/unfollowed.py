@@ -26,15 +26,15 @@ class Unfollowed:
     preserved: frozenset[int]
 
 
-def read_unfollowed(fields: Fields, tokenizer: Tokenizer) -> Unfollowed:
-    """Check them in the server's order. Raises `ApiError`."""
+def read_unfollowed(fields: Fields, tokenizer: Tokenizer, reasoning_format: str) -> Unfollowed:
+    """Check them in the server's order; ``reasoning_format`` is the default. Raises `ApiError`."""
     backend = fields.boolean("backend_sampling", default=False)
     adapters = _adapters(fields.raw("lora"))
     if fields.raw("grammar") is None:
         _check_schema(fields.raw("json_schema"))
     lazy = fields.boolean("grammar_lazy", default=False)
     chat_format = fields.integer("chat_format", default=0)
-    reasoning_format = fields.string("reasoning_format", default="deepseek")
+    reasoning_format = fields.string("reasoning_format", default=reasoning_format)
     if reasoning_format not in REASONING_FORMATS:
         raise ApiError(f"Field 'reasoning_format': Unknown reasoning format: {reasoning_format}")
     generation_prompt = fields.string("generation_prompt", default="")

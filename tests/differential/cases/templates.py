@@ -74,6 +74,23 @@ for one, source in TEMPLATES.items():
     kind(one, source)
 
 
+def way(name: str) -> None:
+    """One scenario for a way to show thoughts."""
+
+    @scenario(f"thoughts as {name}", f"-c 512 -np 1 --jinja --reasoning-format {name}")
+    def run(c: Client) -> None:
+        asked = {"messages": [USER], "max_tokens": 3, "temperature": 0, "verbose": True}
+        for more in each({}, {"stream": True}, {"reasoning_format": "deepseek"}):
+            c.ask("/v1/chat/completions", asked | more, step=f"{more}")
+        c.complete("A", 1)
+        c.slots()
+        c.ask("/props")
+
+
+for word in ("none", "auto", "deepseek-legacy"):
+    way(word)
+
+
 @scenario(
     "a template that forgets thoughts", "-c 512 -np 1 --no-reasoning-preserve --chat-template {{preserve_thinking}}"
 )
