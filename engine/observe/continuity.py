@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..snapshot import SlotState, SlotView, Snapshot, Totals
+from ..snapshot import HealthState, SlotState, SlotView, Snapshot, Totals
 
-__all__ = ["answered_at", "counters_fell", "expected_gap", "has_gap", "has_restarted", "is_new"]
+__all__ = ["answered_at", "counters_fell", "expected_gap", "has_gap", "has_restarted", "is_current", "is_new"]
 
 SILENCE = 5.0  # seconds without an answer that leave a gap in a chart, at the usual pace of polling
 
@@ -14,6 +14,12 @@ SILENCE = 5.0  # seconds without an answer that leave a gap in a chart, at the u
 def answered_at(snapshot: Snapshot) -> float:
     """The time at which the snapshot's data were true: its answer's, not that of the look."""
     return snapshot.time if snapshot.slots_at is None else snapshot.slots_at
+
+
+def is_current(snapshot: Snapshot) -> bool:
+    """Whether the slots are those of now: the server answers, or a recording stands at its end."""
+    health = snapshot.health
+    return health.state is HealthState.OK or (health.state is HealthState.ENDED and health.since == snapshot.time)
 
 
 def expected_gap(snapshot: Snapshot) -> float:
@@ -52,7 +58,11 @@ def has_restarted(old: Snapshot, new: Snapshot) -> bool:
         return False
     if old.slots_at is not None and new.slots_at is not None and new.slots_at < old.slots_at:
         return True
-    return len(old.slots) != len(new.slots) or _slots_began_again(old.slots, new.slots)
+    return _ids(old.slots) != _ids(new.slots) or _slots_began_again(old.slots, new.slots)
+
+
+def _ids(slots: Iterable[SlotView]) -> set[int]:
+    return {slot.id for slot in slots}
 
 
 def counters_fell(old: Totals, new: Totals) -> bool:
@@ -71,7 +81,8 @@ def _slots_began_again(before: tuple[SlotView, ...], after: tuple[SlotView, ...]
     A waiting task may start after a younger one (spec §5.5), so ids have begun again only where all of them lie below
     all of those before.
     """
-    if any(a.state is SlotState.UNUSED and b.state is not SlotState.UNUSED for b, a in zip(before, after, strict=True)):
+    used = {slot.id for slot in before if slot.state is not SlotState.UNUSED}
+    if any(slot.state is SlotState.UNUSED and slot.id in used for slot in after):
         return True
     ids_before, ids_after = list(_tasks(before)), list(_tasks(after))
     return bool(ids_before and ids_after) and max(ids_after) < min(ids_before)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import rules_pool, rules_queue, rules_slots, rules_tasks
+from .continuity import answered_at, is_current
 from .observation import Finding
 from .scene import Rule, Scene
 
@@ -27,7 +28,10 @@ class _Standing:
 
 
 class FindingKeeper:
-    """Applies all rules and shows a finding only after it has held for a while, and a while longer than it holds."""
+    """Applies all rules and shows a finding only after it has held for a while, and a while longer than it holds.
+
+    It holds from answer to answer: silence neither confirms nor ends it, and while a server is silent none is shown.
+    """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = tuple(rules)
@@ -35,7 +39,9 @@ class FindingKeeper:
 
     def update(self, scene: Scene) -> tuple[Finding, ...]:
         """Return what stands now, the gravest first, in the table's order."""
-        now = scene.snapshot.time
+        if not is_current(scene.snapshot):
+            return ()
+        now = answered_at(scene.snapshot)
         for rule, standing in zip(self._rules, self._standing, strict=True):
             _settle(rule, standing, rule.find(scene), now)
         found = [standing.finding for standing in self._standing if standing.shown and standing.finding is not None]

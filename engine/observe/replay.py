@@ -84,7 +84,7 @@ class ReplayBackend:
         if now < self._times[-1]:
             return replace(snapshot, time=max(now, snapshot.time))
         message = self._recording.note or f"end of the recording ({self._recording.seconds:.0f} s)"
-        ended = Health(HealthState.ENDED, message, "look now plays it again", since=self._times[-1])
+        ended = Health(HealthState.ENDED, message, "press r to play it again", since=self._times[-1])
         return replace(snapshot, time=self._times[-1], health=ended)
 
     def events(self, after: int) -> EventBatch:

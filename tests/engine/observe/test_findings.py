@@ -10,9 +10,17 @@ from slotview.engine.observe.memory import Memory
 from slotview.engine.observe.observation import Finding, Observation
 from slotview.engine.observe.observer import Observer
 from slotview.engine.observe.scene import Rule, Scene
-from slotview.engine.snapshot import ServerFacts, Snapshot, Totals, WaitingRequest, WaitingView
+from slotview.engine.snapshot import (
+    Health,
+    HealthState,
+    ServerFacts,
+    Snapshot,
+    Totals,
+    WaitingRequest,
+    WaitingView,
+)
 
-from .polls import generating, idle, look, pool, prefilling, watch, watch_all
+from .polls import LIVE, generating, idle, look, pool, prefilling, watch, watch_all
 
 
 def found(seen: Observation, key: str) -> Finding:
@@ -189,7 +197,7 @@ SCENE_FINDING = Finding("test", "text", "evidence", "advice")
 
 
 def scene(at: float) -> Scene:
-    return Scene(Snapshot(time=at), {}, {}, Memory())
+    return Scene(Snapshot(time=at, health=LIVE), {}, {}, Memory())
 
 
 def test_a_finding_appears_late_and_lingers() -> None:
@@ -198,6 +206,24 @@ def test_a_finding_appears_late_and_lingers() -> None:
     keeper = FindingKeeper([rule])
     shown = [bool(keeper.update(scene(float(t)))) for t in range(10)]
     assert shown == [False, False, True, True, True, True, True, True, False, False]
+
+
+def test_one_answer_that_grows_old_is_no_finding() -> None:
+    queue = WaitingView(count=3)
+    old = [look(float(at), generating(0, 1, 5), seen_at=0.0, waiting=queue) for at in range(30)]
+    assert not watch(old).findings
+
+
+@pytest.mark.parametrize(
+    "state", [HealthState.REFUSED, HealthState.NO_ANSWER, HealthState.STALLED, HealthState.ASLEEP, HealthState.ERROR]
+)
+def test_nothing_is_found_in_what_a_server_said_before_it_fell_silent(state: HealthState) -> None:
+    queue = WaitingView(count=3)
+    observer = Observer()
+    assert watch((look(at, generating(0, 1, at), waiting=queue) for at in range(6)), observer).findings
+    gone = look(6, generating(0, 1, 5), seen_at=5, waiting=queue, health=Health(state))
+    assert not watch([gone], observer).findings
+    assert watch([look(7, generating(0, 1, 7), waiting=queue)], observer).findings  # a moment's trouble forgets nothing
 
 
 def test_errors_stand_first() -> None:

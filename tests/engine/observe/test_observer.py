@@ -94,6 +94,12 @@ def test_a_long_step_of_the_embedded_engine_is_no_gap() -> None:
     assert not seen.history[-1].break_before
 
 
+def test_slots_in_another_order_are_no_restart() -> None:
+    first, second = generating(0, 5, 5), idle(1)
+    looks = (look(at, *((first, second) if at % 2 else (second, first))) for at in range(6))
+    assert watch(looks).restarts == 0
+
+
 def test_a_slot_unused_again_is_a_restart() -> None:
     seen = watch([look(0.0, idle(0, 5), idle(1, 6)), look(1.0, idle(0), idle(1))])
     assert seen.restarts == 1
