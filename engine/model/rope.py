@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .hparams import HParams, RopeScaling
 from .kv_types_float import Floats
 
-__all__ = ["Rope", "Turns", "rope_frequencies"]
+__all__ = ["Rope", "rope_frequencies"]
 
 Turns = NDArray[np.complex64]
 FIRST_TABLE = 1024
