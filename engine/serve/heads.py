@@ -15,12 +15,18 @@ LONGEST_HEADER = 8192  # bytes of its line
 TARGET = re.compile(rb"[^\x00-\x20\x7f]+")
 HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?")
+WEIGHT = re.compile(rb"0*(0|0?\.[0-9]+|0\.|1(\.0*)?)")
+RANGE = re.compile(rb"([0-9]*)-([0-9]*)")
 LARGEST = 2**64 - 1
 Headers = Sequence[tuple[bytes, bytes]]
 
 
 class RefusedError(Exception):
-    """What was sent is no request."""
+    """What was sent is no request; ``status`` 0 = it gets no answer."""
+
+    def __init__(self, why: str, status: int = 400) -> None:
+        super().__init__(why)
+        self.status = status
 
 
 @dataclass(slots=True)
@@ -68,6 +74,10 @@ class Head:
             raise RefusedError("no length")
         if self.values(b"transfer-encoding") and (not self.chunked or self.length):
             raise RefusedError("an unclear length")
+        if not all(_is_accept(entry) for entry in _entries(self.values(b"accept"))):
+            raise RefusedError("no media types")
+        for value in self.values(b"range")[:1]:
+            _check_range(value)
 
 
 def has_token(headers: Headers, name: bytes, token: bytes) -> bool:
@@ -75,6 +85,29 @@ def has_token(headers: Headers, name: bytes, token: bytes) -> bool:
     return any(
         word.strip(b" \t").lower() == token for known, value in headers if known == name for word in value.split(b",")
     )
+
+
+def _entries(values: list[bytes]) -> list[bytes]:
+    """The entries of a list over all lines of a header."""
+    return [word for value in values for entry in value.split(b",") if (word := entry.strip(b" \t"))]
+
+
+def _is_accept(entry: bytes) -> bool:
+    media, *parameters = (word.strip(b" \t") for word in entry.split(b";"))
+    weights = [word[2:].strip(b" \t") for word in parameters if word[:2].lower() == b"q="]
+    return (media == b"*" or b"/" in media) and (not weights or WEIGHT.fullmatch(weights[0]) is not None)
+
+
+def _check_range(value: bytes) -> None:
+    """Raises `RefusedError` where it names no bytes."""
+    named = [RANGE.fullmatch(entry) for entry in _entries([value.removeprefix(b"bytes=")])]
+    if not value.startswith(b"bytes=") or not named or not all(one and _is_rising(one) for one in named):
+        raise RefusedError("no range", 416)
+
+
+def _is_rising(found: re.Match[bytes]) -> bool:
+    first, last = found.groups()
+    return bool(first or last) and not (first and last and int(first) > int(last))
 
 
 def read_request_line(line: bytes) -> Head:

@@ -30,9 +30,9 @@ class Http(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse; why is not told."""
-        if self.conn.our_state is h11.IDLE:
+        if self.conn.our_state is h11.IDLE and self.conn.refusal:
             headers = CUT_OFF if self.conn.is_in_body else UNREADABLE
-            refusal = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+            refusal = h11.Response(status_code=self.conn.refusal, headers=headers)
             self.transport.write(self.conn.send(refusal) + self.conn.send(h11.EndOfMessage()))
         self.transport.close()
 

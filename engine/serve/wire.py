@@ -18,6 +18,10 @@ from .heads import Head, RefusedError, add_header, chunk_size, has_token, read_r
 __all__ = ["Wire"]
 
 LONGEST_LINE = 32768
+PHRASES = {status.value: status.phrase for status in HTTPStatus} | {
+    413: "Payload Too Large",  # Python calls these otherwise
+    416: "Range Not Satisfiable",
+}
 MORE: Any = h11.NEED_DATA
 WAIT: Any = h11.PAUSED
 BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
@@ -41,11 +45,15 @@ def _escaped(target: bytes) -> bytes:
 
 
 class Wire:
-    """One connection, the server's side. ``our_state`` and ``their_state`` are h11's."""
+    """One connection, the server's side; ``refusal`` = the status of what could not be read, 0 = none.
+
+    ``our_state`` and ``their_state`` are h11's.
+    """
 
     def __init__(self) -> None:
         self.our_state: Any = h11.IDLE
         self.their_state: Any = h11.IDLE
+        self.refusal = 400
         self._buffer = bytearray()
         self._ended = False
         self._head: Head | None = None
@@ -83,6 +91,7 @@ class Wire:
         try:
             return next(self._source, WAIT)
         except RefusedError as error:
+            self.refusal = error.status
             raise h11.RemoteProtocolError(str(error)) from None
 
     def start_next_cycle(self) -> None:
@@ -114,7 +123,8 @@ class Wire:
         """The bytes before the next CRLF."""
         while (end := self._buffer.find(b"\r\n", 0, LONGEST_LINE)) < 0:
             if len(self._buffer) >= LONGEST_LINE or (self._ended and self.is_reading):
-                raise RefusedError("a line that does not end")
+                begins = not self._in_head and not self.is_in_body and not self._ended
+                raise RefusedError("a line that does not end", 0 if begins else 400)
             yield MORE
         return self._take(end + 2)[:-2]
 
@@ -175,4 +185,4 @@ class Wire:
         self.our_state = h11.SEND_BODY
         told = [*headers, (b"transfer-encoding", b"chunked")] if self._chunked else headers
         lines = [b"%s: %s" % (name.title(), value) for name, value in told]
-        return b"\r\n".join([b"HTTP/1.1 %d %s" % (status, HTTPStatus(status).phrase.encode()), *lines, b"", b""])
+        return b"\r\n".join([b"HTTP/1.1 %d %s" % (status, PHRASES[status].encode()), *lines, b"", b""])

@@ -60,10 +60,20 @@ def headers(c: Client) -> None:
     for line in (
         b"A: b\r\n c", b"A : b", b"A:", b": b", b"A: b\0c", b"A: \xe9", b"A: \x01", b"A:\tb\t", b"A(b): c", b"A b: c",
         b" A: b", b"A", b"Connection: keep-alive, close", b"Connection: TE", b"Connection: close\r\nConnection: TE",
-        b"Accept: text/html;q=0.5, */*", b"Accept:", b"Accept-Encoding: gzip",
+        b"Accept: text/html;q=0.5, */*", b"Accept:", b"Accept-Encoding: gzip", b"Accept: json", b"Accept: *",
+        b"Accept: a/b;q=2", b"Accept: a/b;q=x", b"Accept: a/b;q=", b"Accept: a/b;Q=1.0;q=9", b"Accept: ;a",
+        b"Accept: ,,",
+        b"Accept: a/b\r\nAccept: json", b"Accept: a/b;level=1;q=.5", b"Accept: a/b;q=-0", b"Accept: a/b; q=0.123456",
+        b"Range: bytes=9-3", b"Range: x", b"Range: bytes=", b"Range: bytes=-", b"Range: bytes=a-b",
+        b"Range: bytes=0-1,x",
     ):  # fmt: skip
         tell(c, get(HOST + line + b"\r\n"), get(line + b"\r\n", b"1.0"))
-    tell(c, b"GET /health HTTP/1.1\r\nHost: x\r\n", b"GET /health HTTP/1.1\r\nHost: x\r\n\r")
+    tell(
+        c,
+        get(target=b"/" + b"a" * 33_000),
+        b"GET /health HTTP/1.1\r\nHost: x\r\n",
+        b"GET /health HTTP/1.1\r\nHost: x\r\n\r",
+    )
 
 
 @scenario("lengths of bodies")
