@@ -57,6 +57,7 @@ class Dashboard(ChangingScreen):
         Binding("q", "leave", "Quit", id="quit", tooltip="Leave this screen; the last one ends slotview"),
         Binding("x", "slot_actions", "Slot", id="slot", show=False, tooltip="Erase or save the chosen slot's tokens"),
         Binding("v", "chart", "Chart", id="chart", show=False, tooltip="Draw the history over the whole screen"),
+        Binding("r", "look_now", "Look now", id="look", show=False, tooltip="Ask now; play a recording again"),
         Binding("plus,equals_sign", "interval(-1)", "Faster", id="faster", show=False, tooltip="Look more often"),
         Binding("minus", "interval(1)", "Slower", id="slower", show=False, tooltip="Look less often"),
         Binding("0", "slots", "Slots", id="slots", show=False, tooltip="Go to the slot table"),
@@ -221,6 +222,10 @@ class Dashboard(ChangingScreen):
         """Stop the display, or let it catch up."""
         self.feed.toggle_frozen()
         self.post_message(Refreshed())
+
+    def action_look_now(self) -> None:
+        """Ask now, however long the poller would wait; a recording begins again."""
+        self.feed.backend.look_now()
 
     def action_interval(self, step: int) -> None:
         """Look more or less often: at the server where one is polled, else at the engine."""

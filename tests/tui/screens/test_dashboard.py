@@ -1,15 +1,20 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from slotview.engine.backend import FireRequest
 from slotview.engine.events import LogLine
+from slotview.engine.observe.recording import ReplayBackend
 from slotview.engine.snapshot import Health, HealthState, KvPool, PollView, ServerFacts, Snapshot, WaitingView
+from slotview.tui.app import SlotviewApp
 from slotview.tui.screens.dashboard import Dashboard
 from slotview.widgets.look import Look
 from slotview.widgets.slot_table import SlotTable
-from tests.tui.helpers import SIZES, assert_shows, look, make_app, run, text_of
+from tests.tui.helpers import NEVER, SIZES, assert_shows, look, make_app, run, text_of
 from tests.tui.scenes import GONE, IDLE, REMOTE, WORKING, many
+
+RECORDING = Path(__file__).parents[2] / "engine" / "observe" / "data" / "eight_requests_on_four_slots.jsonl"
 
 
 async def test_nothing_is_blamed_on_a_server_before_it_was_heard() -> None:
@@ -90,6 +95,24 @@ async def test_any_key_looks_now_where_the_poller_waits() -> None:
     async with run(app, (80, 24)) as pilot:
         await pilot.press("k")
         assert ("look_now",) in backend.calls
+
+
+async def test_r_asks_a_server_that_is_gone_and_plays_a_recording_again() -> None:
+    app, backend = make_app(GONE)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("r")
+        assert ("look_now",) in backend.calls
+    now = [0.0]
+    app = SlotviewApp(ReplayBackend(RECORDING, clock=lambda: now[0]), refresh=NEVER)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.pause()
+        now[0] = 60.0
+        await look(pilot)
+        await assert_shows(pilot, "press r to play it again")
+        await pilot.press("r")
+        await look(pilot)
+        await assert_shows(pilot, "● ok")
+        assert "press r" not in text_of(app)
 
 
 @pytest.mark.parametrize("scene", [REMOTE, WORKING])
