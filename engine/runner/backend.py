@@ -241,12 +241,14 @@ def _lost_requests(snapshot: Snapshot) -> str:
         return "all requests"
     if snapshot.waiting.count is None:
         return f"{snapshot.busy} running requests and all that wait"
+    if snapshot.busy == snapshot.waiting.count == 0:
+        return "no request"
     return f"{snapshot.busy} running and {snapshot.waiting.count} waiting requests"
 
 
 def _lost_tokens(snapshot: Snapshot) -> str:
     cached = snapshot.pool.cached
-    return "the tokens kept in idle slots" if cached is None else f"{cached} tokens kept in idle slots"
+    return "the tokens kept in idle slots" if cached is None else f"{cached or 'no'} tokens kept in idle slots"
 
 
 def _completed(snapshot: Snapshot, told: ChildFacts) -> Snapshot:

@@ -71,6 +71,8 @@ def test_a_retune_restarts_the_child_with_other_flags(child: StartChild) -> None
     assert [slot.n_ctx for slot in before.slots or ()] == [2048] * 4
     assert (before.pool.unified, before.pool.cells) == (False, 8192)
     when(backend, lambda snapshot: snapshot.waiting.count == 0)  # slotview itself asked for --metrics
+    nothing_lost = "a restart ends no request and drops no tokens kept in idle slots"
+    assert backend.preview(LaunchFlags(ctx_size=8192, parallel=2)).notes[-1] == nothing_lost
     tickets = backend.submit(FireRequest("Once", 5, n_predict=1900, ignore_eos=True))
     when(backend, lambda snapshot: snapshot.busy == 4 and snapshot.waiting.count == 1)
     old = pids(backend)
