@@ -59,7 +59,12 @@ def dashboard(
     start_dashboard(context.args, listen=listen, refresh=refresh, theme=theme)
 
 
-@app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
+@app.command(
+    cls=EngineCommand,
+    context_settings=ENGINE,
+    epilog=engine_help(),
+    short_help="Play a scripted minute for a class.",
+)
 def demo(context: typer.Context, theme: Theme = None) -> None:
     """Play a scripted minute for a class: deferral, two slots, unified KV."""
     from .start import start_demo
@@ -110,7 +115,7 @@ def serve(context: typer.Context) -> None:
     start_server(context.args)
 
 
-@app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@app.command(context_settings=ENGINE, short_help="Start a real llama-server as a child and watch it.")
 def run(
     context: typer.Context,
     server_bin: Annotated[
@@ -134,7 +139,12 @@ def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help=
     complete_once(prompt, context.args)
 
 
-@app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
+@app.command(
+    cls=EngineCommand,
+    context_settings=ENGINE,
+    epilog=engine_help(),
+    short_help="Compare numbers of slots for a workload, in virtual time.",
+)
 def plan(
     context: typer.Context,
     workload: Annotated[str, typer.Argument(help="burst n=8 prompt=61 answer=64, or poisson rate=0.5 seconds=60 …")],

@@ -36,6 +36,7 @@ def test_version_and_help() -> None:
     assert "slotview attach localhost:8080" in shown
     assert "serve" in shown
     assert "slotview dashboard --help" in shown
+    assert "..." not in shown.partition("Commands:")[2], "no description is cut off"
 
 
 @pytest.mark.parametrize(
