@@ -17,6 +17,7 @@ from .read_metrics import read_metrics, read_totals
 from .read_models import ModelEntry, read_models, read_running
 from .read_props import PropsFacts, read_props
 from .read_slots import read_slots
+from .turns import Turns
 from .wire import UNREAD, Answer, Fault
 
 __all__ = ["PATIENCE", "Knowledge", "decode"]
@@ -46,9 +47,11 @@ class Knowledge(Known):
         self.props, self.slots, self.slots_at = None, None, None
         self.metrics, self.totals = {}, Totals()
         self._comparable: tuple[SlotView, ...] = ()  # the last slots of the same run of the server
+        self._counters = Totals()  # and its last counters
         self._ids_fell = False
         self._totals_at_look = Totals()
         self._start_mark: str | None = None
+        self.turns = Turns()
         self._epoch += 1
 
     # Questions and answers
@@ -110,6 +113,7 @@ class Knowledge(Known):
         if self.slots_at is not None and self.link.down_since is not None:
             self.events.append(Notice(now, f"reconnected after {now - self.link.down_since:.0f} s"))
         self.kind = Kind.UNKNOWN
+        self.turns = Turns()
         for end in self.ends.values():
             if not end.open and end is not answered:
                 end.forget()
@@ -166,6 +170,7 @@ class Knowledge(Known):
             return True
         if self.kind is Kind.UNKNOWN:
             self.kind = Kind.SERVER
+        self.turns.mark(Name.PROPS, facts.marker, now)
         slept, old, self.props = self.asleep, self.props, facts
         if slept and not self.asleep:
             self._woke_up()
@@ -221,6 +226,10 @@ class Knowledge(Known):
     def _compare(self, slots: tuple[SlotView, ...], now: float) -> None:
         self._ids_fell = changes.ids_began_again(self._comparable, slots)
         if self._ids_fell:
+            self.turns.falls(now)
+        if self.turns.are_taken(now):
+            return
+        if self._ids_fell:
             if self._start_mark or (self.props is not None and self.props.marker):
                 self.restart_suspected = True  # a mark that is new at each start knows for sure
             else:
@@ -232,10 +241,15 @@ class Knowledge(Known):
         if values is None:
             return end.hears(now, EndpointState.BAD, "no llama-server's metrics")
         end.hears(now)
-        old, self.totals, self.metrics = self.totals, read_totals(values), values
+        self.totals, self.metrics = read_totals(values), values
         mark, self._start_mark = self._start_mark, answer.start_mark
-        if changes.totals_fell(old, self.totals) or (mark and answer.start_mark and mark != answer.start_mark):
+        self.turns.mark(Name.METRICS, answer.start_mark, now)
+        fell = changes.totals_fell(self._counters, self.totals)
+        if fell:
+            self.turns.falls(now)
+        if fell or (mark and answer.start_mark and mark != answer.start_mark):
             self._began_anew(now)
+        self._counters = self.totals
         return self._weigh(now)
 
     def _weigh(self, now: float) -> None:
@@ -252,7 +266,7 @@ class Knowledge(Known):
 
     def _woke_up(self) -> None:
         """A model was loaded again: fresh slots in the same server."""
-        self._comparable = ()
+        self._comparable, self._counters = (), Totals()
         self._start_mark = None
         self._totals_at_look = self.totals = Totals()
         self.ends[Name.SLOTS].forget()
@@ -260,6 +274,8 @@ class Knowledge(Known):
 
     def _began_anew(self, now: float) -> None:
         """Ids or counters tell of a restart: what /props said is of the run before."""
+        if self.turns.are_taken(now):
+            return
         self._restarted(now)
         if self.props is not None:
             self.props = replace(self.props, marker=None)  # a new one is no second restart
@@ -268,11 +284,13 @@ class Knowledge(Known):
 
     def _restarted(self, now: float) -> None:
         """The server began anew: what was running is gone, and nothing of before may be compared with it."""
+        if self.turns.are_taken(now):
+            return
         self.events.append(Notice(now, "server restarted: counters and task ids begin again", "warning"))
         if not self._ids_fell:  # else the last look already was at the new run
             self.events.extend(changes.lost_tasks(self._comparable, now))
             self._comparable = ()
-        self._start_mark = None
+        self._start_mark, self._counters = None, Totals()
         if not self.ends[Name.MODELS].open:
             self.ends[Name.MODELS].forget()
         self._totals_at_look = self.totals

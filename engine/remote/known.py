@@ -12,6 +12,7 @@ from .link import Link
 from .read_health import HealthFacts
 from .read_models import ModelEntry
 from .read_props import PropsFacts, build_number
+from .turns import Turns
 
 __all__ = ["MODEL_ENDS", "OVERDUE", "UNFIT", "Known"]
 
@@ -49,6 +50,7 @@ class Known:
         self.slots_at: float | None = None
         self.metrics: Mapping[str, float | None] = {}
         self.totals = Totals()
+        self.turns = Turns()
 
     def state(self, name: Name) -> EndpointState:
         """What an endpoint said last."""

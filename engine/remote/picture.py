@@ -25,6 +25,7 @@ from .retune import flags_of, total_context
 __all__ = ["picture"]
 
 _UNHEARD = "unknown (no answer so far)"
+_IN_TURN = "unknown (several servers answer in turn)"
 _WHY_NOT_WAITING = {
     EndpointState.OFF: "unknown (server started without --metrics)",
     EndpointState.ABSENT: "unknown (this server has no /metrics)",
@@ -39,6 +40,9 @@ _WHY_NOT_WAITING = {
 def picture(known: Known, source: str, health: Health, now: float, serial: int) -> Snapshot:
     """Freeze what is known."""
     facts = _facts(known, source)
+    if known.turns.are_taken(now):
+        unknown = WaitingView(why=_IN_TURN)
+        return Snapshot(now, serial, facts, health, waiting=unknown, pool=KvPool(why=_IN_TURN), poll=_poll(known, now))
     return Snapshot(
         time=now,
         serial=serial,

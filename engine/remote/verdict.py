@@ -36,6 +36,9 @@ def judge(known: Known, host: str, *, has_key: bool, now: float) -> Health:
         return _unreachable(known, host, now)
     if known.silent_since(now) is not None:
         return _not_answering(known.silent_since(now), now)
+    if known.turns.are_taken(now):
+        advice = "attach to each of them at its own address, not through what shares the work out"
+        return Health(HealthState.ERROR, "several servers answer here in turn: no two answers belong together", advice)
     if known.is_proxied and (known.chosen is None or not known.is_ready):
         return _unchosen(known)
     return _of_props(known, has_key, now) or _of_slots(known, has_key, now)

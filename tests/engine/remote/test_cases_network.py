@@ -264,6 +264,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(path)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # httpcore leaves closing to refcounts
 def test_a_certificate_that_nobody_vouches_for(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
