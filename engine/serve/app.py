@@ -50,6 +50,7 @@ POSTS: dict[str, Handler] = {
     "/props": info.change_props,
     "/slots/": slot_action,
     "/slots/{slot}": slot_action,
+    "/slots/{slot}/": slot_action,
     "/lora-adapters": absent.set_lora_adapters,
     "/cors-proxy": absent.switched_off,
     "/tools": absent.switched_off,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import struct
-from email.parser import BytesParser
 from typing import NoReturn
 
 from .errors import ThrownError
 
-__all__ = ["MAX_BODY", "UnreadableError", "as_f32", "read_form", "read_json", "type_name", "write_json"]
+__all__ = ["MAX_BODY", "UnreadableError", "as_f32", "read_json", "type_name", "write_json"]
 
 MAX_BODY = 100 * 1024 * 1024
 
@@ -42,24 +41,6 @@ def read_json(data: bytes) -> object:
         raise ThrownError(f"[json.exception.out_of_range.406] {error}") from None
     except ValueError as error:
         _fail(str(error))
-
-
-def read_form(data: bytes, content_type: str) -> dict[str, object]:
-    """The text fields of a ``multipart/form-data`` body, as the members of an object; several of a name as a list.
-
-    Raises `UnreadableError` where it has no boundary, no part or no end.
-    """
-    message = BytesParser().parsebytes(b"Content-Type: " + content_type.encode("latin-1") + b"\r\n\r\n" + data)
-    line = b"--" + (message.get_boundary() or "").encode("latin-1")
-    if not data.startswith(line + b"\r\n") or b"\r\n" + line + b"--" not in data:
-        raise UnreadableError(400)
-    found: dict[str, list[str]] = {}
-    for part in message.walk():
-        name = part.get_param("name", header="content-disposition")
-        content = part.get_payload(decode=True)
-        if isinstance(name, str) and isinstance(content, bytes) and part.get_filename() is None:
-            found.setdefault(name, []).append(content.decode("utf-8", "replace"))
-    return {name: texts if len(texts) > 1 else texts[0] for name, texts in found.items()}
 
 
 def _fail(why: str) -> NoReturn:

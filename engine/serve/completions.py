@@ -12,9 +12,10 @@ from starlette.responses import Response, StreamingResponse
 from ..model.interface import TokenIds
 from ..slots.task import Failed, Final
 from .answers import failure, final_json, only_fields
-from .body import UnreadableError, read_form, read_json, type_name
+from .body import UnreadableError, read_json, type_name
 from .chat import ChatPrompt, read_chat
 from .errors import ApiError
+from .form import read_form
 from .openai import ChatShape, TextShape
 from .params import RequestOptions, read_params
 from .params_json import Json

@@ -55,8 +55,9 @@ class Fields:
         return (default if value is None else to_int64(self._number("seed", value))) & UINT_MAX
 
     def clamped_integer(self, name: str, *, default: int, low: int, high: int = INT_MAX) -> int:
-        """A whole number brought into a range."""
-        return min(high, max(low, self.integer(name, default=default)))
+        """A whole number brought into a range; the default is taken as it is."""
+        given = self._body.get(name) is not None
+        return min(high, max(low, self.integer(name, default=default))) if given else default
 
     def real(self, name: str, *, default: float, low: float = -FLOAT_MAX, high: float = FLOAT_MAX) -> float:
         """A 32-bit number, brought into a range; the default is taken as it is."""

@@ -108,6 +108,21 @@ def unread(c: Client) -> None:
     for body in ("", end, "A", part % ("", "A"), part % ("", "A") + end, part % ("", "A") + part % ("", "B") + end,
                  part % ("", "A") + part % ('; filename="f"', "B") + end):  # fmt: skip
         send(f"form {body!r}", "Content-Type: multipart/form-data; boundary=B", body=body)
+    other = part.replace("form-data", "attachment") % ("", "A") + end
+    unquoted = part.replace('"content"', "content") % ("", "A") + end
+    for body in (
+        part % ('; filename=""', "A") + end, part % ("", "A\r\nB") + end, f"--B\r\n\r\nA\r\n{end}",
+        part % ("", "--B") + end,
+        "x\r\n" + part % ("", "A") + end, part % ("", "A") + "--B-- x", part % ("", "A") + end + "x", other, unquoted,
+        (part % ("", "A") + end).replace("\r\n", "\n"), part % ("", "") + end, part % ("", "A") + "--Bx\r\n" + end,
+    ):  # fmt: skip
+        send(f"form {body!r}", "Content-Type: multipart/form-data; boundary=B", body=body)
+    for boundary in ('"B"', "B ; charset=x", '""', ""):
+        send(
+            f"boundary {boundary}",
+            f"Content-Type: multipart/form-data; boundary={boundary}",
+            body=part % ("", "A") + end,
+        )
     send("form without a boundary", "Content-Type: multipart/form-data", body=part % ("", "A") + end)
 
 
@@ -156,8 +171,8 @@ SAMPLING = (
     " --dynatemp-range 0.1 --dynatemp-exp 2 --dry-multiplier 0.5 --dry-base 2 --dry-allowed-length 3"
     " --dry-penalty-last-n 10 --repeat-last-n 10 --typical 0.9 --adaptive-target 2 --adaptive-decay 3"
     " --samplers top_k --sampling-seq kdx?t --dry-sequence-breaker \\t --dry-sequence-breaker x -r z\\x41"
-    " -l 5-1 --logit-bias 6+2 -l 999999-inf --tags b,a,b --special --reasoning-effort high --reasoning off"
-    " --no-prefill-assistant"
+    " --top-k -5 --top-p 5 -l 5-1 --logit-bias 6+2 -l 999999-inf --tags b,a,b --special --reasoning-effort high"
+    " --reasoning off --no-prefill-assistant"
 )
 
 
