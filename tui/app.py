@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.console import RenderableType
+from rich.console import ConsoleDimensions, RenderableType
 from textual.app import App, ReturnType, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -61,6 +62,16 @@ class BaseApp(App[ReturnType]):
         """Be ready for what may come from outside before the terminal is changed."""
         leave_on_sigterm(self)
         mend_keyboard()
+        self._settle_size()
+
+    def _settle_size(self) -> None:
+        """Where a terminal tells no size, Rich guesses 25 lines and Textual's driver 24: take one.
+
+        Otherwise the screen would be laid out for both in turns for ever.
+        """
+        size = ConsoleDimensions(*shutil.get_terminal_size())
+        if self.console.size != size:
+            self.console.size = size
 
     def on_mount(self) -> None:
         """Collect garbage from the first frame on, wherever that was put off for the start."""

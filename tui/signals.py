@@ -6,23 +6,42 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from contextlib import suppress
 from functools import partial
+from types import FrameType
 from typing import Any
 
 from textual.app import App
 
 __all__ = ["leave_on_sigterm", "stop_job"]
 
+WRITER = "textual-output"
+"""The thread that writes to the terminal; it ends when the terminal has its state back."""
+PATIENCE = 2.0
+"""Seconds that leaving in order may take."""
+
 
 def leave_on_sigterm(app: App[Any]) -> None:
     """Let SIGTERM leave the app in order, so that the terminal gets its state back and the backend is closed.
 
-    Windows, and a loop outside the main thread, have no such handlers: there it ends the process as ever.
+    A terminal that takes no output (Ctrl-S, a dead line) would hold that up for ever: then it ends without. In a thread
+    other than the main one, SIGTERM ends the process as ever.
     """
-    leave = partial(app.exit, return_code=128 + signal.SIGTERM)
-    with suppress(NotImplementedError, RuntimeError, ValueError):
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, leave)
+    loop, code = asyncio.get_running_loop(), 128 + signal.SIGTERM
+
+    def end() -> None:
+        if any(thread.name == WRITER for thread in threading.enumerate()):
+            os._exit(code)
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(partial(app.exit, return_code=code))
+        timer = threading.Timer(PATIENCE, end)
+        timer.daemon = True
+        timer.start()
+
+    with suppress(ValueError):
+        signal.signal(signal.SIGTERM, leave)
 
 
 def stop_job() -> None:

@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -37,6 +38,32 @@ def test_the_app_ends_when_its_terminal_goes_away() -> None:
     finally:
         child.kill()
         child.wait()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_terminal_without_a_size_is_drawn_on_once_and_left_on_sigterm(stopped: bool) -> None:
+    """Also where it takes no output any more, as after Ctrl-S."""
+    import pty
+    import termios
+
+    ours, theirs = pty.openpty()  # it has no lines and no columns
+    child = subprocess.Popen(ATTACH, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    try:
+        read_until(ours, b"127.0.0.1:9")
+        n_bytes, end = 0, time.monotonic() + 2
+        while time.monotonic() < end:
+            if select.select([ours], [], [], 0.1)[0]:
+                n_bytes += len(os.read(ours, 65536))
+        assert n_bytes < 200_000
+        if stopped:
+            termios.tcflow(theirs, termios.TCOOFF)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(30) == 128 + signal.SIGTERM
+    finally:
+        child.kill()
+        child.wait()
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_without_a_keyboard_one_line_says_so() -> None:
