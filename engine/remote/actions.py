@@ -31,7 +31,7 @@ def act(
     except transport_errors() as error:
         raise BackendError(f"{action} of slot {slot} failed: {fault_of(error)[1]}") from None
     if response.status_code >= 300:
-        refusal = read_refusal(response.status_code, response.content)
+        refusal = read_refusal(response.status_code, response.content, response.headers.get("location", ""))
         raise BackendError(f"{action} of slot {slot} refused: {refusal.message}")
     return _result(action, slot, response.content)
 
@@ -41,6 +41,9 @@ def _result(action: SlotAction, slot: int, body: bytes) -> SlotActionResult:
         fields = as_map(parse_json(body))
     except NotJsonError as error:
         raise BackendError(f"{action} of slot {slot}: the answer is {error}") from None
+    told = as_count(fields.get("id_slot"))
+    if told not in (None, slot):
+        raise BackendError(f"{action} of slot {slot}: the server says that it was slot {told}")
     count = as_count(fields.get(_COUNTS[action]))
     if count is None:
         raise BackendError(f"{action} of slot {slot}: the answer does not tell how many tokens")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend import FireRequest, RequestState, RequestView
 from .address import Address, Secret
-from .read_errors import read_refusal
+from .read_errors import read_refusal, words_of
 from .sse import events
 from .values import as_bool, as_count, as_map, as_number, as_text
 from .wire import Grip, fault_of, open_client, transport_errors
@@ -94,18 +94,21 @@ class RemoteTicket:
                 self._follow(response)
         except transport_errors() as error:
             self.fail(fault_of(error)[1])
-        self.fail("the stream ended before the answer did")
 
     def _follow(self, response: httpx.Response) -> None:
         if response.status_code >= 300:
-            refusal = read_refusal(response.status_code, _head(response.iter_bytes()))
+            where = response.headers.get("location", "")
+            refusal = read_refusal(response.status_code, _head(response.iter_bytes()), where)
             self.fail(refusal.message, refusal.status)
             return
         self._started()
+        heard = False
         for event in events(response.iter_bytes()):
+            heard = True
             self._hear(event)
             if self._view.state.is_over:
                 return
+        self.fail("the stream ended before the answer did" if heard else "the answer is no stream of events")
 
     def _started(self) -> None:
         """Headers come when the slot starts with the prompt (spec §7.9)."""
@@ -114,9 +117,8 @@ class RemoteTicket:
             self._change(state=RequestState.PROMPT, queue_wait=waited)
 
     def _hear(self, event: Mapping[str, Any]) -> None:
-        error = as_map(event.get("error"))
-        if error:
-            self.fail(as_text(error.get("message")) or "error", as_count(error.get("code")))
+        if error := event.get("error"):
+            self.fail(words_of(event) or "error", as_count(as_map(error).get("code")))
             return
         with self._lock:
             if self._view.state.is_over:

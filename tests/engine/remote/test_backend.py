@@ -16,7 +16,7 @@ from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.remote.body import parse_json
 from slotview.engine.remote.read_slots import read_slots
 from slotview.engine.snapshot import EndpointState, HealthState
-from tests.engine.remote.recorded import has_looked, healthy, recorded, slot, watching
+from tests.engine.remote.recorded import HTML, has_looked, healthy, recorded, slot, watching
 from tests.fake_server import FakeServer, Reply, json_reply
 
 SMOL = ModelFacts(n_ctx_train=8192, shape=KvShape(30, 3, 64, 64))
@@ -77,18 +77,19 @@ def test_the_interval_can_be_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "filename", "reply", "tokens"),
-    [(SlotAction.ERASE, None, "slot_erase", 133), (SlotAction.SAVE, "x.bin", "slot_save", None)],
+    ("action", "id_", "filename", "reply"),
+    [(SlotAction.ERASE, 1, None, "slot_erase"), (SlotAction.SAVE, 0, "x.bin", "slot_save")],
 )
-def test_actions(action: SlotAction, filename: str | None, reply: str, tokens: int | None) -> None:
-    routes = healthy(json_reply([slot(0), slot(1)])) | {"/slots/1": recorded(reply)}
+def test_actions(action: SlotAction, id_: int, filename: str | None, reply: str) -> None:
+    path = f"/slots/{id_}"
+    routes = healthy(json_reply([slot(0), slot(1)])) | {path: recorded(reply)}
     with FakeServer(routes) as server, watching(server) as backend:
         backend.wait_until(has_looked, 5)
-        result = backend.slot_action(action, 1, filename).result(5)
-        (sent,) = server.asked("/slots/1")
+        result = backend.slot_action(action, id_, filename).result(5)
+        (sent,) = server.asked(path)
     assert sent.query == {"action": action.value}
     assert sent.json == ({"filename": filename} if filename else {})
-    assert result.slot == 1
+    assert result.slot == id_
     assert result.n_tokens > 0
     assert str(result.n_tokens) in result.text
 
@@ -112,13 +113,29 @@ def test_actions_that_the_server_refuses() -> None:
             backend.slot_action(SlotAction.SAVE, 0).result(5)
 
 
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (json_reply({"id_slot": 3, "n_erased": 5}), "the server says that it was slot 3"),
+        (json_reply({"id_slot": 0, "n_erased": -5}), "does not tell how many tokens"),
+        (Reply(status=302, headers={"Location": "https://u:secret@h/login?token=1"}), "a redirect to https://h/login$"),
+        (HTML, "a web page instead of JSON"),
+    ],
+)
+def test_an_action_is_not_called_done_where_the_answer_says_something_else(reply: Reply, words: str) -> None:
+    with FakeServer(healthy(json_reply([slot(0)])) | {"/slots/0": reply}) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        with pytest.raises(BackendError, match=words):
+            backend.slot_action(SlotAction.ERASE, 0).result(5)
+
+
 def test_c29_an_action_on_a_busy_slot_blocks_nobody() -> None:
     late = Reply(recorded("slot_erase").body, delay=0.4)
-    routes = healthy(json_reply([slot(0, decoded=3)])) | {"/slots/0": late}
+    routes = healthy(json_reply([slot(1, decoded=3)])) | {"/slots/1": late}
     with FakeServer(routes) as server, watching(server) as backend:
         backend.wait_until(has_looked, 5)
         begin = time.monotonic()
-        future = backend.slot_action(SlotAction.ERASE, 0)
+        future = backend.slot_action(SlotAction.ERASE, 1)
         assert time.monotonic() - begin < 0.1
         server.wait_for("/slots", len(server.asked("/slots")) + 2)
         assert not future.done()

@@ -119,6 +119,12 @@ def test_cancelling_a_waiting_request_closes_its_connection() -> None:
         (Reply(parts=[partial("a", 1), event(error={"code": 500, "message": "Context size has been exceeded."})]), 500,
          "Context size has been exceeded."),
         (Reply(parts=[partial("a", 1)]), None, "the stream ended before the answer did"),
+        (Reply(parts=[partial("a", 1), b'error: {"code":500,"message":"boom"}\n\n']), 500, "boom"),
+        (Reply(parts=[partial("a", 1), event(error="boom")]), None, "boom"),
+        (Reply(parts=[partial("a", 1) + b"data: [DONE]\n\n", b": ping\n\n"], gap=60), None, "ended before the answer"),
+        (Reply(parts=[b"data: " + b"x" * 999_999] * 9), None, "a line over 8 MB instead of events"),
+        (Reply(b"<html>hello", 200, "text/html"), None, "the answer is no stream of events"),
+        (Reply(status=307, headers={"Location": "//u:pw@h/completion?token=1"}), 307, "a redirect to //h/completion"),
     ],
 )  # fmt: skip
 def test_failures_are_told(reply: Reply, status: int | None, words: str) -> None:
@@ -158,8 +164,9 @@ def test_events_however_the_bytes_are_cut() -> None:
         + b"data: [DONE]"
     )
     whole = [{"a": 1, "content": "日本"}, {"b": 2}]
-    for size in (1, 3, 7, 1000):
-        assert list(events(stream[at : at + size] for at in range(0, len(stream), size))) == whole
+    for variant in (stream, b"\xef\xbb\xbf" + stream[8:], *(stream.replace(b"\n", end) for end in (b"\r", b"\r\n"))):
+        for size in (1, 3, 7, 1000):
+            assert list(events(variant[at : at + size] for at in range(0, len(variant), size))) == whole
 
 
 def test_nothing_can_be_fired_after_closing() -> None:
