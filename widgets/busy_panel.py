@@ -61,7 +61,7 @@ def _average(snapshot: Snapshot) -> Line:
     if average is None:
         told = snapshot.totals.decodes is not None
         return ((f"average per decode: {'none yet' if told else 'unknown'}", "dim"),)
-    over = "with these flags" if snapshot.facts.source == "embedded" else "since the server started"
+    over = "with these flags" if snapshot.facts.source == "embedded" else "since it started"
     return (("average ", "dim"), (f"{average:.2f}", "strong"), (f" per decode {over}", "dim"))
 
 

@@ -33,7 +33,8 @@ def test_before_the_first_decode_there_is_no_average() -> None:
 
 def test_a_server_elsewhere_counts_since_it_started() -> None:
     told = attached(totals=Totals(busy_per_decode=1.5))
-    assert "average 1.50 per decode since the server started" in drawn(BusyPanel(), look(told), 78)
+    for width in (42, 78):
+        assert "average 1.50 per decode since it started" in drawn(BusyPanel(), look(told), width)
 
 
 def test_untold_slots_are_unknown() -> None:
