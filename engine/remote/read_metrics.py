@@ -12,23 +12,30 @@ from .values import MAX_COUNT
 
 __all__ = ["read_metrics", "read_totals"]
 
-_LINE = re.compile(r"^llamacpp[:_](\w+)(?:\{.*\})?[ \t]*([^\s]*)", re.MULTILINE)
+_LINE = re.compile(r"^llamacpp[:_](\w+)(\{.*\})?[ \t]*([^\s]*)", re.MULTILINE)
 _SUMMED = ("_total", "requests_processing", "requests_deferred")
 
 
 def read_metrics(body: bytes) -> Mapping[str, float | None] | None:
     """Read every ``llamacpp:`` line; NaN, infinite, absurd and missing values are None. None without such a line.
 
-    A name that comes several times with labels is summed where it counts things, else its first value stands.
+    Of a name that comes with several labels counts are summed and the largest maximum is taken; an average of some of
+    them is none of all, so it is not known.
     """
-    values: dict[str, float | None] = {}
-    for name, value in _LINE.findall(_unwrapped(body)):
-        number, known = _value(value), values.get(name)
-        if name not in values:
-            values[name] = number
-        elif name.endswith(_SUMMED) and number is not None:
-            values[name] = number + (known or 0)
-    return values or None
+    series: dict[str, dict[str, float | None]] = {}
+    for name, labels, value in _LINE.findall(_unwrapped(body)):
+        series.setdefault(name, {})[labels] = _value(value)
+    return {name: _joined(name, list(values.values())) for name, values in series.items()} or None
+
+
+def _joined(name: str, values: list[float | None]) -> float | None:
+    """The value of several series of one name."""
+    known = [value for value in values if value is not None]
+    if len(values) == 1 or not known:
+        return known[0] if known else None
+    if name.endswith(_SUMMED):
+        return sum(known)
+    return max(known) if name.endswith("_max") else None
 
 
 def _unwrapped(body: bytes) -> str:

@@ -286,6 +286,18 @@ def test_metrics_with_labels_prefixes_and_junk() -> None:
     assert read_metrics(b"<html></html>") is None
 
 
+def test_an_average_of_one_model_is_not_shown_for_all() -> None:
+    names = ("requests_deferred", "n_busy_slots_per_decode", "kv_cache_usage_ratio", "n_tokens_max")
+    lines = [f'llamacpp:{name}{{model="{model}"}} {value}' for name in names for model, value in (("a", 2), ("b", 0.5))]
+    values = read_metrics("\n".join([*lines, lines[0]]).encode())
+    assert values == {
+        "requests_deferred": 2.5,
+        "n_busy_slots_per_decode": None,
+        "kv_cache_usage_ratio": None,
+        "n_tokens_max": 2.0,
+    }
+
+
 def test_recorded_metrics() -> None:
     totals = read_totals(read_metrics(recorded("metrics_busy").body) or {})
     assert (totals.prompt_tokens, totals.decodes, totals.processing) == (56, 52, 4)
