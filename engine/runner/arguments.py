@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from ..context import LaunchFlags
 from ..flag_table import FLAGS, Kind
 from ..flags import FlagError, parse_flags
 
-__all__ = ["api_key_of", "model_path", "split_arguments", "url_of"]
+__all__ = ["api_key_of", "command_to_copy", "model_path", "split_arguments", "url_of"]
 
 LAUNCH = {name: flag for flag in FLAGS if flag.field.startswith("launch.") for name in (*flag.names, *flag.negative)}
+SECRETS = {"--api-key": "LLAMA_API_KEY", "--hf-token": "HF_TOKEN", "-hft": "HF_TOKEN"}
 MODEL_NAMES = ("-m", "--model")
 
 
@@ -46,7 +48,7 @@ def option(words: Sequence[str], *names: str) -> str | None:
     found = None
     for place, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if name in names:
+        if name.replace("_", "-") in names:
             found = value if equals else next(iter(words[place + 1 : place + 2]), None)
     return found
 
@@ -63,8 +65,25 @@ def api_key_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
     told = option(words, "--api-key") or environ.get("LLAMA_API_KEY")
     if told:
         return told.split(",")[0]
-    path = option(words, "--api-key-file")
+    path = option(words, "--api-key-file") or environ.get("LLAMA_ARG_API_KEY_FILE")
     try:
-        return Path(path).read_text().strip().partition("\n")[0].strip() or None if path else None
+        lines = Path(path).read_text(encoding="utf-8").splitlines() if path else []
     except (OSError, UnicodeError):
         return None
+    return next((line for line in lines if line and not line.startswith("#")), None)
+
+
+def command_to_copy(words: Sequence[str]) -> str:
+    """The command line for a shell; in place of a secret stands the variable that may hold it."""
+    shown: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        variable = SECRETS.get(name.replace("_", "-"))
+        if variable is None:
+            shown.append(shlex.quote(word))
+            continue
+        if not equals:
+            next(rest, None)
+        shown += [name, f'"${variable}"']
+    return " ".join(shown)

@@ -25,7 +25,7 @@ from ..events import EventBatch, EventRing, Notice, Retuned
 from ..memory import total_memory
 from ..remote.backend import RemoteBackend
 from ..snapshot import Health, HealthState, KvPool, SlotDetails, Snapshot
-from .arguments import api_key_of, model_path, split_arguments, url_of
+from .arguments import api_key_of, command_to_copy, model_path, split_arguments, url_of
 from .last_words import how_it_ended
 from .log_reader import ChildFacts, LogReader
 from .process import ServerProcess, find_binary
@@ -156,7 +156,7 @@ class RunnerBackend:
     def preview(self, flags: LaunchFlags) -> RetunePreview:
         """Say what a restart with other flags would do and lose."""
         facts = self._facts or ModelFacts(n_ctx_train=self._last.facts.n_ctx_train or 2**31 - 1)
-        command = " ".join(["llama-server", *self._others, *flags.arguments()])
+        command = command_to_copy(["llama-server", *self._others, *flags.arguments()])
         try:
             plan = plan_context(flags, facts, total_memory())
         except ContextError as error:

@@ -1,7 +1,7 @@
 """A small process that owns the server: when the pipe to slotview closes, however that came about, it ends it.
 
 Run as ``python guard.py COMMAND…`` with a pipe as standard input. Uses the standard library only, so that it starts
-quickly and keeps little memory.
+quickly and keeps little memory. Should the guard itself be killed, Linux ends the server.
 """
 
 from __future__ import annotations
@@ -11,16 +11,23 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from threading import Thread
 
 PATIENCE = 3.0
+PR_SET_PDEATHSIG = 1
 
 
 def main() -> int:
     """Start the command, wait for it or for the pipe's end, and return its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, start_new_session=os.name != "nt")
+        child = subprocess.Popen(
+            sys.argv[1:],
+            stdin=subprocess.DEVNULL,
+            start_new_session=os.name != "nt",
+            preexec_fn=_end_with_parent(),  # noqa: PLW1509 (no thread runs yet)
+        )
     except OSError as error:
         sys.stderr.write(f"cannot start {sys.argv[1]}: {error.strerror or error}\n")
         return 127
@@ -28,6 +35,16 @@ def main() -> int:
     code = child.wait()
     _end_others(child.pid)
     return code if code >= 0 else 128 - code
+
+
+def _end_with_parent() -> Callable[[], object] | None:
+    """What the child does before it becomes the command, so that it does not outlive the guard."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _watch_pipe(child: subprocess.Popen[bytes]) -> None:

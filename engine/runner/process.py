@@ -76,8 +76,9 @@ class ServerProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs."""
-        return self._process.poll()
+        """None while it runs; above 128 where a signal ended it, or its guard and so it."""
+        code = self._process.poll()
+        return code if code is None or code >= 0 else 128 - code
 
     def last_words(self, count: int = 5) -> list[str]:
         """Its last log lines."""

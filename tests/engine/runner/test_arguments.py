@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.runner.arguments import api_key_of, model_path, url_of
+from slotview.engine.runner.arguments import api_key_of, command_to_copy, model_path, url_of
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,22 @@ def test_where_the_child_listens(words: list[str], environ: dict[str, str], url:
 
 def test_the_key_of_the_child(tmp_path: Path) -> None:
     file = tmp_path / "keys"
-    file.write_text("k4\nk5\n")
+    file.write_text("# our keys\n\nk4\nk5\n")
     assert api_key_of(["--api-key", "k1,k2"], {"LLAMA_API_KEY": "k3"}) == "k1"
     assert api_key_of(["--api-key=k1"], {}) == "k1"
+    assert api_key_of(["--api_key", "k1"], {}) == "k1"
+    assert api_key_of([], {"LLAMA_ARG_API_KEY_FILE": str(file)}) == "k4"
     assert api_key_of([], {"LLAMA_API_KEY": "k3"}) == "k3"
     assert api_key_of(["--api-key-file", str(file)], {}) == "k4"
     assert api_key_of(["--api-key-file", str(tmp_path / "none")], {}) is None
     assert api_key_of(["--api-key"], {}) is None
+
+
+def test_the_command_to_copy_has_no_secret_and_can_be_pasted() -> None:
+    words = ["llama-server", "-m", "my model.gguf", "--api_key", "secret", "--hf-token=secret", "-np", "2"]
+    expected = 'llama-server -m \'my model.gguf\' --api_key "$LLAMA_API_KEY" --hf-token "$HF_TOKEN" -np 2'
+    assert command_to_copy(words) == expected
+    assert command_to_copy(["--api-key"]) == '--api-key "$LLAMA_API_KEY"'
 
 
 def test_an_option_without_its_value_is_left_to_the_server_to_refuse() -> None:

@@ -108,6 +108,18 @@ def test_no_orphan_is_left_when_the_owner_is_killed(binary: str) -> None:
     owner.stdout.close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_no_orphan_is_left_when_the_guard_is_killed(binary: str) -> None:
+    lines: Queue[str] = Queue()
+    child = ServerProcess(binary, [], lines.put)
+    pid = int(lines.get(timeout=20).split()[1])
+    child._process.kill()
+    assert wait_gone(pid)
+    child._process.wait(20)
+    assert child.exit_code == 128 + signal.SIGKILL
+    child.stop()
+
+
 def test_a_failed_start_leaves_its_last_words(tmp_path: Path) -> None:
     child = ended_script(tmp_path, "print('error: no such model')\nraise SystemExit(3)\n")
     assert child.exit_code == 3
