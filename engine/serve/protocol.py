@@ -37,14 +37,14 @@ class Http(H11Protocol):
         self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """A client that says it has no more still hears the answer, and in the middle of a request what is wrong.
+        """A client that says it has no more still hears an answer, and in the middle of a request what is wrong.
 
-        The handler is woken: it may take the client for gone.
+        The handler is woken: it may take the client for gone. An answer that has begun, a stream, ends.
         """
         self.conn.receive_data(b"")
         if self.conn.is_reading:
             self.handle_events()
-        if self.cycle is None or self.cycle.response_complete:
+        if self.cycle is None or self.cycle.response_started:
             return False
         self.cycle.message_event.set()
         return True
