@@ -121,6 +121,8 @@ class RowList(LineScroll, Generic[RowT]):
         if len(before) != len(self._rows) or self.set_head():
             self.lay_out()
             return
+        if not self._rows:
+            self.refresh_index(0)  # why there are none may be another reason now
         for index in self.visible_lines:
             if before[index] != self._rows[index] or (cursor != self._cursor and index in (cursor, self._cursor)):
                 self.refresh_index(index)

@@ -53,6 +53,15 @@ async def test_a_look_alikes_own_word_is_shown_as_it_is() -> None:
     assert "prefill" in (await shown(look(snapshot((odd,)))))[1]
 
 
+async def test_why_there_are_no_slots_follows_the_server() -> None:
+    table = SlotTable()
+    async with hosting(table, size=(80, 24)) as pilot:
+        for state in (HealthState.CONNECTING, HealthState.KEY):
+            table.show(look(snapshot(None, health=Health(state))))
+            await pilot.pause()
+        assert "not known: key needed" in screen_text(pilot)
+
+
 async def test_no_slots_and_untold_slots_are_not_the_same() -> None:
     assert "no slots" in "\n".join(await shown(look(snapshot(()))))
     assert "the server does not tell its slots" in "\n".join(await shown(look(snapshot(None))))
