@@ -17,8 +17,12 @@ def answered_at(snapshot: Snapshot) -> float:
 
 
 def is_current(snapshot: Snapshot) -> bool:
-    """Whether the slots are those of now: the server answers, or a recording stands at its end."""
+    """Whether the slots are those of now: the server answers, or did so before one bad answer, or a recording stands
+    at its end.
+    """
     health = snapshot.health
+    if health.state is HealthState.ERROR:
+        return snapshot.slots is not None and (snapshot.age or 0.0) < SILENCE
     return health.state is HealthState.OK or (health.state is HealthState.ENDED and health.since == snapshot.time)
 
 

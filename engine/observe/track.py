@@ -93,10 +93,11 @@ class TaskTrack:
         self.n_decoded = max(decoded, known)
 
     def _tokens(self, slot: SlotView) -> None:
-        """Count how often the slot holds less than before in the same answer: the context was shifted (spec §6.2)."""
+        """Count how often the slot holds less while its answer grows: the context was shifted (spec §6.2)."""
         if slot.n_tokens is None:
             return
-        if self.sampled and self.n_tokens is not None and slot.n_tokens < self.n_tokens:
+        grows = slot.n_decoded is None or slot.n_decoded == self.n_decoded  # the latter is the most there was
+        if self.sampled and grows and self.n_tokens is not None and slot.n_tokens < self.n_tokens:
             self.n_drops += 1
         self.n_tokens = slot.n_tokens
 

@@ -29,6 +29,10 @@ _ONE_ANSWER = (Fault.TIMEOUT, Fault.DROPPED, Fault.OTHER)
 """Faults that may be those of one endpoint alone: only where /props and /health are silent the server is gone."""
 
 
+_ANOTHER = (EndpointState.BAD, EndpointState.ABSENT, EndpointState.KEY, EndpointState.OFF)
+"""What /slots says where, after it was read, another server or program took the port."""
+
+
 class Knowledge(Known):
     """`ask` notes a question, `settle` takes what came back. Not thread-safe: whoever drives it holds a lock.
 
@@ -78,11 +82,14 @@ class Knowledge(Known):
             return self._settle_fault(end, answer, asked_at, now)
         if self.link.answer():
             self._reconnected(end, now)
+        before = end.state
         if answer.status < 300:
             self._settle_body(end, answer, body, now)
         elif not (name is Name.HEALTH and self._is_health_word(end, body, now)):
             end.refuses(read_refusal(answer.status, answer.body, answer.pointer, answer.pause), now)
             self._settle_refusal(end)
+        if name is Name.SLOTS and before is EndpointState.OK and end.state in _ANOTHER:
+            self.restart_suspected = True
         return None
 
     def _settle_fault(self, end: Endpoint, answer: Answer, asked_at: float, now: float) -> None:

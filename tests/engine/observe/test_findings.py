@@ -214,9 +214,7 @@ def test_one_answer_that_grows_old_is_no_finding() -> None:
     assert not watch(old).findings
 
 
-@pytest.mark.parametrize(
-    "state", [HealthState.REFUSED, HealthState.NO_ANSWER, HealthState.STALLED, HealthState.ASLEEP, HealthState.ERROR]
-)
+@pytest.mark.parametrize("state", [HealthState.REFUSED, HealthState.NO_ANSWER, HealthState.STALLED, HealthState.ASLEEP])
 def test_nothing_is_found_in_what_a_server_said_before_it_fell_silent(state: HealthState) -> None:
     queue = WaitingView(count=3)
     observer = Observer()
@@ -224,6 +222,19 @@ def test_nothing_is_found_in_what_a_server_said_before_it_fell_silent(state: Hea
     gone = look(6, generating(0, 1, 5), seen_at=5, waiting=queue, health=Health(state))
     assert not watch([gone], observer).findings
     assert watch([look(7, generating(0, 1, 7), waiting=queue)], observer).findings  # a moment's trouble forgets nothing
+
+
+def test_a_bad_answer_now_and_then_makes_no_finding_flicker() -> None:
+    queue = WaitingView(count=3)
+    observer = Observer()
+    watch((look(at, generating(0, 1, at), waiting=queue) for at in range(6)), observer)
+    bad = [look(at, generating(0, 1, 5), seen_at=5, waiting=queue, health=Health(HealthState.ERROR)) for at in (7, 20)]
+    assert [bool(watch([one], observer).findings) for one in bad] == [True, False]
+
+
+def test_counts_that_jump_back_and_forth_are_no_context_shift() -> None:
+    looks = (look(at, generating(0, 1, n := 500 if at % 2 else 5, n_tokens=20 + n)) for at in range(12))
+    assert "context-shift" not in keys(watch(looks))
 
 
 def test_errors_stand_first() -> None:

@@ -137,6 +137,11 @@ def test_c116_a_task_that_came_and_went_unseen() -> None:
     ]
 
 
+def test_c116_a_slot_that_goes_away_ends_its_task() -> None:
+    events = events_of([slot(0), slot(1, task=8, decoded=4)], [slot(0)])
+    assert [(event.slot, event.n_decoded) for event in events if isinstance(event, TaskEnded)] == [(1, 4)]
+
+
 def test_c22_requests_that_wait_beside_an_idle_slot_keep_the_pace() -> None:
     rows = json_reply([slot(0, decoded=5), slot(1, busy=False)])
     waiting = metrics(requests_processing=1, requests_deferred=2)

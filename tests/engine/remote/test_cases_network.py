@@ -215,6 +215,14 @@ def test_a_lost_server_leaves_its_last_data() -> None:
     assert again.health.state is HealthState.OK
 
 
+def test_another_program_on_the_port_is_recognised_soon() -> None:
+    with FakeServer(healthy(json_reply([slot(decoded=4)]))) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        server.routes, server.default = {}, Reply(b"<!doctype html><title>Other</title>", content_type="text/html")
+        health = backend.wait_until(in_state(HealthState.FOREIGN), 5).health
+    assert health.message == "this is not a llama-server: it answers with a web page instead of JSON"
+
+
 def test_a_server_that_was_never_reached_tells_and_withholds_nothing() -> None:
     with watching(f"http://127.0.0.1:{refusing_port()}") as backend:
         snapshot = backend.wait_until(in_state(HealthState.REFUSED), 5)
