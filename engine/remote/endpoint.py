@@ -41,12 +41,15 @@ class Kind(StrEnum):
 
 @dataclass(slots=True)
 class Endpoint:
-    """One endpoint. Times are on the poller's clock; ``open`` = asked and not yet answered."""
+    """One endpoint. Times are on the poller's clock; ``open`` = asked and not yet answered; ``arriving`` =
+    the head of the answer is there.
+    """
 
     name: Name
     state: EndpointState = EndpointState.UNKNOWN
     note: str = ""
     open: bool = False
+    arriving: bool = False
     asked_at: float | None = None
     settled_at: float | None = None
     answered_at: float | None = None
@@ -60,11 +63,16 @@ class Endpoint:
 
     def ask(self, now: float) -> None:
         """A question goes out."""
-        self.open, self.asked_at = True, now
+        self.open, self.arriving, self.asked_at = True, False, now
+
+    def arrives(self, now: float) -> None:
+        """The answer begins."""
+        self.arriving, self.heard_at = True, now
 
     def settle(self, answer: Answer, now: float) -> None:
         """Something came back, or nothing will."""
-        self.open, self.settled_at, self.seconds, self.size = False, now, answer.seconds, len(answer.body)
+        self.open, self.arriving = False, False
+        self.settled_at, self.seconds, self.size = now, answer.seconds, len(answer.body)
         self.refusal, self.fault = None, answer.fault
         if answer.fault is None or answer.fault in UNREAD:
             self.heard_at = now

@@ -70,6 +70,8 @@ def exit_code(snapshot: Snapshot, model: str | None = None) -> ExitCode:
         return ExitCode.RIGHT if snapshot.slots is not None else ExitCode.SLOTS_OFF
     if state is HealthState.ROUTER:  # a model that is not loaded counts as asleep
         return ExitCode.ASLEEP if model in dict(snapshot.facts.models) else ExitCode.NO_MODEL
+    if state is HealthState.CONNECTING and snapshot.facts.endpoints["props"].state is EndpointState.OK:
+        return ExitCode.FAILED
     if state is HealthState.ERROR and snapshot.facts.endpoints["props"].state is EndpointState.NO_ANSWER:
         return ExitCode.UNREACHABLE
     return _OF_STATE.get(state, ExitCode.FAILED)

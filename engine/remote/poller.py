@@ -100,11 +100,16 @@ class Poller:
                 self._news.wait(min(max(when - now, 0.001), _LONGEST_NAP))
             return None
 
+    def _arrives(self, name: Name) -> None:
+        with self._news:
+            self._known.ends[name].arrives(self._clock())
+
     def _ask(self, wire: Wire, name: Name, seconds: float) -> None:
         with self._news:
             path, params = self._known.ask(name, self._clock())
             self._news.notify_all()
-        answer = wire.get(path, params, min(seconds, _METRICS_SECONDS) if name is Name.METRICS else seconds)
+        patience = min(seconds, _METRICS_SECONDS) if name is Name.METRICS else seconds
+        answer = wire.get(path, params, patience, lambda: self._arrives(name))
         now = self._clock()
         body = decode(name, answer)
         with self._news:

@@ -156,6 +156,8 @@ def _of_slots(known: Known, has_key: bool, now: float) -> Health:
     slots = known.ends[Name.SLOTS]
     waited = slots.waiting_for(now) if known.lives_beside(slots) else 0.0
     if waited > max(_SLOW, 2 * known.cadence.interval):
+        if slots.arriving:
+            return _arriving(known, waited)
         return _stalled(known, now - waited, now)
     if slots.state is EndpointState.NO_ANSWER:
         since = now if slots.answered_at is None else slots.answered_at
@@ -174,6 +176,13 @@ def _of_slots(known: Known, has_key: bool, now: float) -> Health:
         said = f": {slots.refusal.told}" if slots.refusal else f" is unreadable: {slots.note}"
         return Health(HealthState.ERROR, f"/slots{said}", "is there a proxy in between?")
     return Health(HealthState.CONNECTING, "asking for the slots")
+
+
+def _arriving(known: Known, waited: float) -> Health:
+    """The server has answered; its answer takes long, which is nothing against the server."""
+    state = HealthState.CONNECTING if known.slots is None else HealthState.OK
+    advice = "a slow line, or a large answer: LLAMA_SERVER_SLOTS_DEBUG sends all prompts with it"
+    return Health(state, f"an answer from /slots has been arriving for {waited:.0f} s", advice)
 
 
 def _unanswered(slots: Endpoint, since: float) -> Health:

@@ -6,6 +6,7 @@ import re
 import socket
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -46,13 +47,14 @@ class Fault(StrEnum):
     DROPPED = "connection dropped"
     TLS = "no secure connection"
     TOO_LARGE = "answer too large"
+    SLOW = "answer too slow"
     NOT_HTTP = "no HTTP"
     GARBLED = "answer cannot be read"
     OTHER = "error"
 
 
-UNREAD = (Fault.TOO_LARGE, Fault.GARBLED)
-"""Faults of an answer that came, and so of a server that is there."""
+UNREAD = (Fault.TOO_LARGE, Fault.SLOW, Fault.GARBLED)
+"""Faults of an answer that came, or began to, and so of a server that is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,28 +181,38 @@ class Wire:
         self._client: httpx.Client | None = None
         self._grip = Grip()
 
-    def get(self, path: str, params: dict[str, str], read_seconds: float) -> Answer:
-        """Ask once; where the kept connection turns out to be dropped, once more on a fresh one."""
+    def get(
+        self, path: str, params: dict[str, str], read_seconds: float, arrives: Callable[[], None] = lambda: None
+    ) -> Answer:
+        """Ask once; where the kept connection turns out to be dropped, once more on a fresh one.
+
+        ``arrives`` is called when the head of an answer is there, which may be long before its end.
+        """
         begin = time.monotonic()
-        answer = self._ask(path, params, read_seconds)
+        answer = self._ask(path, params, read_seconds, arrives)
         if answer.fault is Fault.DROPPED:
-            answer = self._ask(path, params, read_seconds)
+            answer = self._ask(path, params, read_seconds, arrives)
         return replace(answer, seconds=time.monotonic() - begin)
 
-    def _ask(self, path: str, params: dict[str, str], read_seconds: float) -> Answer:
+    def _ask(self, path: str, params: dict[str, str], read_seconds: float, arrives: Callable[[], None]) -> Answer:
         import httpx
 
+        has_begun = False
         timeout = httpx.Timeout(read_seconds, connect=min(4.0, read_seconds))
         extensions = {"trace": self._grip.trace}
         try:
             if self._client is None:
                 self._client = open_client(self._address, self._authorization, keep=int(self._keep))
             with self._client.stream("GET", path, params=params, timeout=timeout, extensions=extensions) as response:
+                has_begun = True
+                arrives()
                 return _read(response, time.monotonic() + 2 * read_seconds)
         except httpx.DecodingError:
             return Answer(fault=Fault.GARBLED, message="an answer that cannot be unpacked")
         except transport_errors() as error:
             fault, message = fault_of(error)
+            if has_begun and fault is Fault.TIMEOUT:
+                fault, message = Fault.SLOW, "the answer stopped in the middle"
             return Answer(fault=fault, message=message)
 
     def cut(self) -> None:
@@ -229,7 +241,7 @@ def _read(response: httpx.Response, deadline: float) -> Answer:
             if size > MAX_BODY:
                 break
             if time.monotonic() > deadline:
-                return Answer(fault=Fault.TIMEOUT, message="the answer trickles in too slowly")
+                return Answer(fault=Fault.SLOW, message="the answer trickles in too slowly")
             parts.append(part)
     if size > MAX_BODY:
         return Answer(response.status_code, fault=Fault.TOO_LARGE, message=f"answer over {MAX_BODY // 2**20} MB")

@@ -80,6 +80,22 @@ def test_c53_health_answers_and_slots_hang(build: str, words: str) -> None:
     assert time.monotonic() - begin < 2  # closing does not wait for the answer
 
 
+def test_c53_an_answer_that_takes_long_to_arrive_is_no_stuck_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poller, "_QUEUED_SECONDS", 2.0)
+    content = json_reply([slot(decoded=3)]).body
+    dripping = Reply(parts=[content[at : at + 1] for at in range(len(content))], gap=0.5)
+    slots = [json_reply([slot(decoded=3)]), dripping]
+    props = json_reply({"build_info": "b11434-0123abcd", "total_slots": 1})
+    with FakeServer(healthy(slots, props=props)) as server, watching(server) as backend:
+        slow = backend.wait_until(lambda seen: "arriving" in seen.health.message, 8)
+        assert slow.health.state is HealthState.OK
+        assert slow.age is not None
+        assert slow.age > 1
+        given_up = backend.wait_until(in_state(HealthState.ERROR), 8)
+    assert given_up.health.message == "/slots: the answer trickles in too slowly"
+    assert given_up.slots is not None
+
+
 def locked(routes: Routes, key: str) -> Routes:
     """All endpoints but /health behind a key."""
 
