@@ -17,7 +17,7 @@ __all__ = ["judge"]
 ANSWERING_BUILD = 10423
 """From about this build (August 2026) /slots answers during a decode, so silence means more (spec §10.2)."""
 
-_SLOW = 3.0
+_SLOW = 6.0  # seconds of silence, after which a connection that died unseen has been replaced
 _OFF_ADVICE = {
     Name.SLOTS: "start the server without --no-slots (builds before September 2025: with --slots)",
     Name.METRICS: "start the server with --metrics",

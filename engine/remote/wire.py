@@ -28,9 +28,16 @@ __all__ = ["MAX_BODY", "UNREAD", "Answer", "Fault", "Grip", "Wire", "fault_of", 
 MAX_BODY = 8 * 1024 * 1024
 _OPENSSL_MARKS = re.compile(r"\[[^]]*\] | ?\(_ssl\.c:\d+\)")
 _KEEP_ALIVE = 4.5  # the server closes after 5 idle seconds (spec §7.1)
+_DEAD_AFTER = {
+    "SO_KEEPALIVE": 1,
+    "TCP_KEEPIDLE": 5,  # seconds of silence
+    "TCP_KEEPINTVL": 5,
+    "TCP_KEEPCNT": 3,
+    "TCP_USER_TIMEOUT": 5000,  # ms without a word that a question has arrived
+}
 _PROBES = [
     (socket.IPPROTO_TCP if name.startswith("TCP") else socket.SOL_SOCKET, getattr(socket, name), value)
-    for name, value in (("SO_KEEPALIVE", 1), ("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+    for name, value in _DEAD_AFTER.items()
     if hasattr(socket, name)
 ]
 _LONGEST_PAUSE = 3600.0  # seconds a server's Retry-After is honoured for
@@ -98,8 +105,8 @@ class Grip:
 
 
 def open_client(address: Address, authorization: Secret | None, *, keep: int) -> httpx.Client:
-    """A client for one server that keeps ``keep`` idle connections. A connection of which the other side has vanished
-    (a machine that slept, a network that changed) is found dead by the kernel instead of being waited for.
+    """A client for one server that keeps ``keep`` idle connections. A kept one of which the other side has vanished (a
+    machine that slept, a network that changed) is found dead by the kernel instead of being waited for.
     """
     import httpx
 
@@ -113,7 +120,7 @@ def open_client(address: Address, authorization: Secret | None, *, keep: int) ->
         uds=address.socket,
         limits=limits,
         proxy=proxy_for(address),
-        socket_options=None if address.socket else _PROBES,
+        socket_options=_PROBES if keep and not address.socket else None,
     )
     return httpx.Client(base_url=base, headers=headers, transport=transport, trust_env=False)
 

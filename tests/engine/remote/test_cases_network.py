@@ -17,7 +17,9 @@ from slotview.engine.backend import FireRequest
 from slotview.engine.events import Notice
 from slotview.engine.observe.meaning import pool_meaning, waiting_meaning
 from slotview.engine.remote import poller, schedule, verdict
+from slotview.engine.remote.address import parse_address
 from slotview.engine.remote.backend import RemoteBackend
+from slotview.engine.remote.wire import Wire
 from slotview.engine.snapshot import EndpointState, HealthState, Snapshot
 from tests.engine.remote.recorded import first_look, has_looked, healthy, metrics, recorded, slot, text, watching
 from tests.fake_server import FakeServer, Reply, Request, Route, Routes, error_reply, json_reply, refusing_port
@@ -195,6 +197,18 @@ def test_c121_connections_end_after_some_answers_or_idle_seconds() -> None:
         assert not backend.events(0).dropped
         assert not [event for event in backend.events(0).events if isinstance(event, Notice)]
     assert snapshot.health.state is HealthState.OK
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux gives up a silent connection so soon")
+def test_c121_a_kept_connection_that_died_unseen_is_given_up_within_seconds() -> None:
+    with FakeServer(healthy()) as server:
+        wire = Wire(parse_address(server.url), None)
+        assert wire.get("/slots", {}, 5.0).status == 200
+        (kept,) = wire._grip._sockets
+        assert 0 < kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 6000
+        assert kept.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        wire.close()
+        wire.dispose()
 
 
 def test_c121_twice_dropped_is_an_error_of_that_endpoint() -> None:
