@@ -90,5 +90,5 @@ class GhostModel:
         """Logits in which token 1 wins, one row for each run that wants them."""
         return self._rows[: sum(run.wants_logits for run in runs)]
 
-    def shift(self, kv: KvStore, stream: int, cells: CellIds, deltas: NDArray[np.int32]) -> None:
+    def shift(self, kv: KvStore, rows: CellIds, deltas: NDArray[np.int32]) -> None:
         """Nothing to rotate."""

@@ -176,6 +176,15 @@ def _expected_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def _optional_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
+    """Name and shape of the biases that each matrix of a layer may have: a value for each of its rows."""
+    return {
+        name.removesuffix("weight") + "bias": shape[:1]
+        for name, shape in _expected_tensors(h).items()
+        if name.startswith("blk.") and len(shape) == 2
+    }
+
+
 def _check_tensors(header: GgufHeader, hparams: HParams) -> dict[str, TensorInfo]:
     """The tensors, with the shapes that the network gives them: files may put dimensions of 1 before them."""
     if hparams.n_layer > len(header.tensors):
@@ -183,7 +192,8 @@ def _check_tensors(header: GgufHeader, hparams: HParams) -> dict[str, TensorInfo
             f"{hparams.n_layer:,} layers are announced, but the file has {len(header.tensors)} tensors"
         )
     tensors = dict(header.tensors)
-    expected = _expected_tensors(hparams)
+    optional = _optional_tensors(hparams)
+    expected = _expected_tensors(hparams) | {name: shape for name, shape in optional.items() if name in tensors}
     for name, shape in expected.items():
         info = tensors.get(name)
         if info is None:

@@ -164,5 +164,5 @@ class Model(Protocol):
         next call.
         """
 
-    def shift(self, kv: KvStore, stream: int, cells: CellIds, deltas: NDArray[np.int32]) -> None:
-        """Rotate the K of ``cells`` by ``deltas`` positions (spec §3.4); V stays."""
+    def shift(self, kv: KvStore, rows: CellIds, deltas: NDArray[np.int32]) -> None:
+        """Rotate the K of cells, counted through all streams, by ``deltas`` positions (spec §3.4); V stays."""

@@ -1,4 +1,4 @@
-"""Weights of one layer, arranged for speed.
+"""Weights and biases of one layer, arranged for speed.
 
 Weights of norms are multiplied into the matrices that follow them and the attention scale into the queries'. Matrices
 with the same input are one matrix.
@@ -19,6 +19,9 @@ from .matmul import Matrix, padded_size
 __all__ = ["Layer", "TensorSource", "load_layers"]
 
 TensorSource = Callable[[str], Floats]
+"""Gives a tensor by its name, or raises `KeyError`."""
+QKV = ("attn_q", "attn_k", "attn_v")
+GATE_UP = ("ffn_gate", "ffn_up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +63,46 @@ def _shapes(h: HParams) -> list[tuple[int, int]]:
 
 
 def _layer_tensor(tensor: TensorSource, number: int, name: str) -> Floats:
-    return tensor(f"blk.{number}.{name}.weight")
+    return tensor(f"blk.{number}.{name}")
 
 
 def _fill(layer: Layer, h: HParams, get: TensorSource) -> None:
     width = np.float32(h.n_embd**0.5)
     scale = np.float32(h.head_dim_k**-0.5)
-    qkv = np.concatenate([get("attn_q") * scale, get("attn_k"), get("attn_v")])
-    qkv *= get("attn_norm") * width
-    layer.qkv.fill(qkv)
-    layer.out.fill(get("attn_output"))
-    gate_up = np.concatenate([get("ffn_gate"), get("ffn_up")])
-    gate_up *= get("ffn_norm") * -width
-    layer.gate_up.fill(gate_up)
-    layer.down.fill(get("ffn_down"))
+    qkv = _weights(get, *QKV)
+    qkv[: h.n_head * h.head_dim_k] *= scale
+    qkv *= get("attn_norm.weight") * width
+    qkv_bias = _bias(get, *QKV)
+    if qkv_bias is not None:
+        qkv_bias[: h.n_head * h.head_dim_k] *= scale
+    layer.qkv.fill(qkv, qkv_bias)
+    layer.out.fill(_weights(get, "attn_output"), _bias(get, "attn_output"))
+    gate_up = _weights(get, *GATE_UP)
+    gate_up *= get("ffn_norm.weight") * -width
+    gate_up_bias = _bias(get, *GATE_UP)
+    layer.gate_up.fill(gate_up, None if gate_up_bias is None else -gate_up_bias)
+    layer.down.fill(_weights(get, "ffn_down"), _bias(get, "ffn_down"))
+
+
+def _weights(get: TensorSource, *names: str) -> Floats:
+    return np.concatenate([get(f"{name}.weight") for name in names])
+
+
+def _bias(get: TensorSource, *names: str) -> Floats | None:
+    """Biases side by side, zeros for a matrix without one; None where none of them has one."""
+    biases = [_optional(get, f"{name}.bias") for name in names]
+    if all(bias is None for bias in biases):
+        return None
+    return np.concatenate(
+        [
+            np.zeros(len(get(f"{name}.weight")), np.float32) if bias is None else bias
+            for name, bias in zip(names, biases, strict=True)
+        ]
+    )
+
+
+def _optional(get: TensorSource, name: str) -> Floats | None:
+    try:
+        return get(name)
+    except KeyError:
+        return None

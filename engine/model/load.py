@@ -89,9 +89,9 @@ class FileModel:
         """Logits [R, V] of the runs that want them; the array is reused by the next call."""
         return self._network.forward(runs, _own(kv))
 
-    def shift(self, kv: KvStore, stream: int, cells: NDArray[np.intp], deltas: NDArray[np.int32]) -> None:
-        """Rotate the K of ``cells`` by ``deltas`` positions (spec §3.4); V stays."""
-        self._network.shift(_own(kv), stream, cells, deltas)
+    def shift(self, kv: KvStore, rows: NDArray[np.intp], deltas: NDArray[np.int32]) -> None:
+        """Rotate the K of cells, counted through all streams, by ``deltas`` positions (spec §3.4); V stays."""
+        self._network.shift(_own(kv), rows, deltas)
 
 
 def _own(kv: KvStore) -> TypedKvStore:

@@ -42,7 +42,8 @@ def usable_rows(n: int) -> int:
 class Matrix:
     """Weights [n_out, n_in] in whole blocks: the rows from ``n_out`` to ``n_padded`` are zeros.
 
-    ``blocks``: [b, n_in, BLOCK] where there is a small kernel, else None.
+    ``blocks``: [b, n_in, BLOCK] where there is a small kernel, else None. ``bias``: [n_padded], to be added to what the
+    matrix gives.
     """
 
     def __init__(self, n_out: int, n_in: int, memory: Floats | None = None) -> None:
@@ -51,6 +52,7 @@ class Matrix:
             memory = np.zeros(padded_size(n_out, n_in), np.float32)
         self.n_out, self.n_in = n_out, n_in
         self.n_padded = memory.size // n_in
+        self.bias: Floats | None = None
         self.blocks = memory.reshape(-1, n_in, BLOCK) if has_small_kernel() else None
         self._rows = memory.reshape(-1, BLOCK, n_in) if self.blocks is None else self.blocks.transpose(0, 2, 1)
 
@@ -62,11 +64,13 @@ class Matrix:
         matrix.fill(weights)
         return matrix
 
-    def fill(self, weights: Floats) -> None:
-        """Take the weights [n_out, n_in]."""
+    def fill(self, weights: Floats, bias: Floats | None = None) -> None:
+        """Take the weights [n_out, n_in] and the bias [n_out]."""
         whole, rest = divmod(self.n_out, BLOCK)
         self._rows[:whole] = weights[: whole * BLOCK].reshape(whole, BLOCK, self.n_in)
         self._rows[whole:, :rest] = weights[whole * BLOCK :]
+        if bias is not None:
+            self.bias = np.pad(bias, (0, self.n_padded - self.n_out))
 
     def rows(self, numbers: NDArray[np.integer]) -> Floats:
         """Weights of some rows [n, n_in]."""

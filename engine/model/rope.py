@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .hparams import HParams, RopeScaling
 from .kv_types_float import Floats
 
-__all__ = ["Rope", "rope_frequencies"]
+__all__ = ["Rope", "Turns", "rope_frequencies"]
 
 Turns = NDArray[np.complex64]
 FIRST_TABLE = 1024
@@ -70,6 +70,11 @@ class Rope:
         turns: Turns = (length * np.exp(1j * angles)).astype(np.complex64)
         return turns
 
+    @property
+    def lengthens(self) -> bool:
+        """Whether what is rotated gets longer or shorter."""
+        return self._length != 1
+
     def at(self, positions: NDArray[np.integer]) -> Turns:
         """Turns of positions [n]: [n, 1, rope_dim / 2], to be given to `rotate`."""
         highest = int(positions.max(initial=0))
@@ -79,8 +84,8 @@ class Rope:
         return turns
 
     def by(self, deltas: NDArray[np.integer]) -> Turns:
-        """Turns that move stored keys by deltas [n], also negative ones."""
-        return self._turns(deltas, 1.0)[:, None]
+        """Turns that move stored keys by deltas [n], also negative ones; they change lengths once more."""
+        return self._turns(deltas, self._length)[:, None]
 
     def rotate(self, heads: Floats, turns: Turns) -> None:
         """Rotate heads [n, H, D], whose last axis is contiguous, in place."""

@@ -22,13 +22,14 @@ from .kv_store import TypedKvStore
 from .kv_types_float import Floats
 from .layer import TensorSource, load_layers
 from .matmul import Matrix, Product, usable_rows
-from .rope import Rope
+from .rope import Rope, Turns
 from .workspace import Workspace
 
 __all__ = ["Transformer"]
 
 MOST_TOKENS = 512
 MOST_THREADS = 8
+ROWS_TO_SHIFT = 4096
 LEAST_WEIGHTS_TO_SHARE = 1 << 18
 """Weights from which on reading them alone is worth the hand-over to other threads."""
 LEAST_TO_SHARE = 1 << 25
@@ -72,11 +73,20 @@ class Transformer:
                 wanted.append(hidden[ends[[run.wants_logits for run in piece]] - 1])
             return self._logits(np.concatenate(wanted) if wanted else np.empty((0, self.hparams.n_embd), np.float32))
 
-    def shift(self, kv: TypedKvStore, stream: int, cells: NDArray[np.intp], deltas: NDArray[np.int32]) -> None:
-        """Rotate the K of cells by deltas positions (spec §3.4); V stays."""
-        moved = deltas != 0
-        rows = kv.rows(stream, cells[moved])
-        turns = self._rope.by(deltas[moved])
+    def shift(self, kv: TypedKvStore, rows: NDArray[np.intp], deltas: NDArray[np.int32]) -> None:
+        """Rotate the K of rows by deltas positions (spec §3.4); V stays.
+
+        llama.cpp turns all cells of all streams, most of them by 0. That changes them where rotated keys get longer.
+        """
+        if self._rope.lengthens:
+            all_deltas = np.zeros(kv.n_stream * kv.n_cells, np.int32)
+            all_deltas[rows] = deltas
+            rows, deltas = np.arange(len(all_deltas)), all_deltas
+        for first in range(0, len(rows), ROWS_TO_SHIFT):
+            part = slice(first, first + ROWS_TO_SHIFT)
+            self._shift_part(kv, rows[part], self._rope.by(deltas[part]))
+
+    def _shift_part(self, kv: TypedKvStore, rows: NDArray[np.intp], turns: Turns) -> None:
         for layer in range(self.hparams.n_layer):
             keys = kv.k.rotate(kv.k.get(layer, rows))
             self._rope.rotate(keys.reshape(len(rows), self.hparams.n_head_kv, -1), turns)
@@ -131,6 +141,8 @@ class Transformer:
             self._crew.run(product.tasks(matrix))
         else:
             product.all(matrix)
+        if matrix.bias is not None:
+            np.add(product.out, matrix.bias, out=product.out)
 
     def _logits(self, last: Floats) -> FloatRows:
         """Logits [R, V] of hidden rows [R, E]."""

@@ -174,13 +174,17 @@ class KvCache:
 
     def apply_shifts(self, model: Model) -> None:
         """Rotate the stored K by what `move` has left due."""
+        rows: list[NDArray[np.intp]] = []
+        deltas: list[NDArray[np.int32]] = []
         for stream in self.streams:
             if stream.is_shifted:
                 cells = np.flatnonzero(stream.shift)
-                if len(cells):
-                    model.shift(self.store, stream.index, cells, stream.shift[cells])
-                    stream.shift[cells] = 0
+                rows.append(cells + stream.index * stream.size)
+                deltas.append(stream.shift[cells])
+                stream.shift[cells] = 0
                 stream.is_shifted = False
+        if rows:
+            model.shift(self.store, np.concatenate(rows), np.concatenate(deltas))
 
     # State of one sequence -------------------------------------------------------------------------------------
 

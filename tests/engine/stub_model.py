@@ -162,7 +162,7 @@ class StubModel:
             mixed = (mixed * 1_000_003 ^ token) & 0xFFFFFFFF
         return self._allowed[mixed % len(self._allowed)]
 
-    def shift(self, kv: KvStore, stream: int, cells: CellIds, deltas: NDArray[np.int32]) -> None:
+    def shift(self, kv: KvStore, rows: CellIds, deltas: NDArray[np.int32]) -> None:
         """Move the stored positions."""
         assert isinstance(kv, StubKv)
-        kv.kept[stream, cells, 1] += deltas
+        kv.kept.reshape(-1, 2)[rows, 1] += deltas

@@ -67,21 +67,33 @@ def random_weights(h: HParams, seed: int = 7) -> dict[str, Floats]:
     return weights
 
 
+def random_biases(h: HParams, seed: int = 8) -> dict[str, Floats]:
+    """A bias for each matrix of the layers except K's, as files may leave some out."""
+    rng = np.random.default_rng(seed)
+    return {
+        name.replace("weight", "bias"): rng.standard_normal(len(matrix)).astype(np.float32)
+        for name, matrix in random_weights(h).items()
+        if matrix.ndim == 2 and name.startswith("blk.") and "attn_k" not in name
+    }
+
+
 def reference_logits(h: HParams, weights: Mapping[str, Floats], tokens: NDArray[np.int32]) -> Doubles:
     """Logits [n, V] after every token of one sequence that starts at position 0."""
     w = {name: value.astype(np.float64) for name, value in weights.items()}
     x = w["token_embd.weight"][tokens]
     for number in range(h.n_layer):
-        layer = {name: w[f"blk.{number}.{name}.weight"] for name in _LAYER}
-        x = x + _attention(h, layer, _norm(h, x, layer["attn_norm"]), w.get("rope_freqs.weight"))
-        normed = _norm(h, x, layer["ffn_norm"])
-        gate = normed @ layer["ffn_gate"].T
-        x = x + (gate / (1 + np.exp(-gate)) * (normed @ layer["ffn_up"].T)) @ layer["ffn_down"].T
+        start = f"blk.{number}."
+        layer = {name.removeprefix(start): value for name, value in w.items() if name.startswith(start)}
+        x = x + _attention(h, layer, _norm(h, x, layer["attn_norm.weight"]), w.get("rope_freqs.weight"))
+        normed = _norm(h, x, layer["ffn_norm.weight"])
+        gate = _linear(layer, "ffn_gate", normed)
+        x = x + _linear(layer, "ffn_down", gate / (1 + np.exp(-gate)) * _linear(layer, "ffn_up", normed))
     logits: Doubles = _norm(h, x, w["output_norm.weight"]) @ w.get("output.weight", w["token_embd.weight"]).T
     return logits
 
 
-_LAYER = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_up", "ffn_down")
+def _linear(layer: Mapping[str, Doubles], name: str, x: Doubles) -> Doubles:
+    return x @ layer[f"{name}.weight"].T + layer.get(f"{name}.bias", 0.0)
 
 
 def _norm(h: HParams, x: Doubles, weight: Doubles) -> Doubles:
@@ -90,9 +102,9 @@ def _norm(h: HParams, x: Doubles, weight: Doubles) -> Doubles:
 
 
 def _attention(h: HParams, layer: Mapping[str, Doubles], x: Doubles, factors: Doubles | None) -> Doubles:
-    q = _rope(h, (x @ layer["attn_q"].T).reshape(len(x), h.n_head, h.head_dim_k), factors)
-    k = _rope(h, (x @ layer["attn_k"].T).reshape(len(x), h.n_head_kv, h.head_dim_k), factors)
-    v = (x @ layer["attn_v"].T).reshape(len(x), h.n_head_kv, h.head_dim_v)
+    q = _rope(h, _linear(layer, "attn_q", x).reshape(len(x), h.n_head, h.head_dim_k), factors)
+    k = _rope(h, _linear(layer, "attn_k", x).reshape(len(x), h.n_head_kv, h.head_dim_k), factors)
+    v = _linear(layer, "attn_v", x).reshape(len(x), h.n_head_kv, h.head_dim_v)
     out = np.zeros((len(x), h.n_head, h.head_dim_v))
     for head in range(h.n_head):
         shared = head // (h.n_head // h.n_head_kv)
@@ -100,8 +112,7 @@ def _attention(h: HParams, layer: Mapping[str, Doubles], x: Doubles, factors: Do
             scores = k[: i + 1, shared] @ q[i, head] / np.sqrt(h.head_dim_k)
             weights = np.exp(scores - scores.max())
             out[i, head] = weights / weights.sum() @ v[: i + 1, shared]
-    mixed: Doubles = out.reshape(len(x), -1) @ layer["attn_output"].T
-    return mixed
+    return _linear(layer, "attn_output", out.reshape(len(x), -1))
 
 
 def _rope(h: HParams, heads: Doubles, factors: Doubles | None) -> Doubles:

@@ -15,16 +15,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from slotview.engine.flags import parse_flags
+from slotview.engine.loading import build_core
 from slotview.engine.model.byte_bpe import BYTE_OF
 from slotview.engine.model.gguf import load_model_file
 from slotview.engine.model.interface import SequenceRun
 from slotview.engine.model.load import load_model
 from slotview.engine.model.pre_tokenizing import FAMILIES
+from slotview.engine.model.sampling_params import SamplingParams
 from slotview.engine.model.tokenizer import load_tokenizer
+from slotview.engine.slots.task import Final, TaskParams
 from tests.real_server import LlamaServer, StartServer, llama_server
 
 from .crossing_vocabulary import HARD_TEXTS, crossing_vocabulary
 from .network_file import network, write_network
+from .reference import random_biases, random_weights
 from .small_file import BPE, SPM, vocabulary_keys
 
 __all__ = ["llama_server"]
@@ -37,6 +42,7 @@ NETWORKS: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "tied": ({}, {}),
     "untied, one KV head, wide base": ({"tied": False, "n_head_kv": 1, "rope_base": 500000.0}, {}),
     "a KV head each, narrow heads": ({"n_head_kv": 4, "head_dim_k": 32, "head_dim_v": 32, "rope_dim": 32}, {}),
+    "biases": ({}, {}),
     "frequencies": ({"has_rope_freqs": True}, {}),
     "linear": ({}, {"type": "linear", "factor": 4.0}),
     "no type": ({}, {"factor": 0.5, "attn_factor": 1.2}),
@@ -79,11 +85,33 @@ def their_logprobs(server: LlamaServer, n: int) -> tuple[list[int], NDArray[np.f
 def test_a_network_gives_the_servers_tokens(llama_server: StartServer, tmp_path: Path, kind: str) -> None:
     changes, scaling = NETWORKS[kind]
     keys = {SCALING + name: value for name, value in scaling.items()}
-    path = write_network(tmp_path / "network.gguf", network(**changes), **keys)
+    h = network(**changes)
+    weights = random_weights(h) | (random_biases(h) if kind == "biases" else {})
+    path = write_network(tmp_path / "network.gguf", h, weights=weights, **keys)
     theirs, their_first = their_logprobs(llama_server(*EXACT, model=path), 12)
     ours, our_first = our_logprobs(path, len(theirs))
     assert ours == theirs
     np.testing.assert_allclose(our_first, their_first, atol=5e-4)
+
+
+@pytest.mark.parametrize("kind", ["linear", "type none", "yarn"])
+def test_shifted_keys_weigh_what_they_do_on_the_server(llama_server: StartServer, tmp_path: Path, kind: str) -> None:
+    keys = {SCALING + name: value for name, value in NETWORKS[kind][1].items()}
+    path = write_network(tmp_path / "network.gguf", network(), **keys)
+    flags = ("-c", "256", "-np", "1", "-ctk", "f32", "-ctv", "f32", "--context-shift")
+    body = {"prompt": PROMPT, "n_predict": 300, "temperature": 0, "ignore_eos": True, "n_probs": 5}
+    theirs = llama_server(*EXACT, *flags, model=path).post("/completion", body)
+    assert theirs["truncated"]
+    core = build_core(parse_flags(["--model", str(path), *flags]), load_model(path), 0)
+    params = TaskParams(n_predict=300, sampling=SamplingParams(temperature=0.0, ignore_eos=True, n_probs=5))
+    core.post([np.array(PROMPT, np.int32)], params, 0)
+    while not core.is_idle:
+        core.step(0)
+    ours = [probs for result in core.take_results() if isinstance(result, Final) for probs in result.probs]
+    for our, their in zip(ours, theirs["completion_probabilities"], strict=True):
+        best = [(one["id"], one["logprob"]) for one in their["top_logprobs"]]
+        assert [token for token, _, _ in our.top] == [token for token, _ in best]
+        np.testing.assert_allclose([value for _, _, value in our.top], [value for _, value in best], atol=1e-3)
 
 
 @pytest.mark.parametrize("name", QUANTIZED)

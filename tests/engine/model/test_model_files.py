@@ -115,7 +115,8 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         ({"split__count": 3}, "one of 3 parts"),
         ({"leave_out": ["output_norm.weight"]}, '"output_norm.weight" is missing'),
         ({"shapes": {"blk.0.attn_k.weight": (8, 8)}}, "shape [8, 8], expected [4, 8]"),
-        ({"shapes": {"blk.0.attn_q.bias": (8,)}}, '"blk.0.attn_q.bias" is not part'),
+        ({"shapes": {"blk.0.attn_qkv.weight": (24, 8)}}, '"blk.0.attn_qkv.weight" is not part'),
+        ({"shapes": {"blk.0.attn_q.bias": (3,)}}, '"blk.0.attn_q.bias" has the shape [3], expected [8]'),
     ],
 )
 def test_a_network_that_cannot_be_run_is_refused_in_one_line(

@@ -13,7 +13,7 @@ from slotview.engine.model.interface import SequenceRun
 from slotview.engine.model.kv_store import TypedKvStore
 from slotview.engine.model.transformer import Transformer
 
-from .reference import random_weights, reference_logits, small_hparams
+from .reference import random_biases, random_weights, reference_logits, small_hparams
 
 TOLERANCE = {
     "f32": 1e-5,
@@ -31,9 +31,9 @@ TOLERANCE = {
 Tokens = NDArray[np.int32]
 
 
-def make(h: HParams | None = None) -> tuple[Transformer, dict[str, NDArray[np.float32]]]:
+def make(h: HParams | None = None, *, biases: bool = False) -> tuple[Transformer, dict[str, NDArray[np.float32]]]:
     h = h or small_hparams()
-    weights = random_weights(h)
+    weights = random_weights(h) | (random_biases(h) if biases else {})
     return Transformer(h, lambda name: weights[name].copy()), weights
 
 
@@ -58,6 +58,14 @@ def decode_one_by_one(model: Transformer, kv: TypedKvStore, tokens: Tokens, firs
 
 def error(got: NDArray[np.float32], wanted: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> float:
     return float(np.linalg.norm(got - np.asarray(wanted)) / np.linalg.norm(wanted))
+
+
+def test_biases_are_added_where_there_are_some() -> None:
+    model, weights = make(biases=True)
+    tokens = tokens_of(20)
+    kv = model.new_kv(1, 64, "f32", "f32")
+    got = decode_one_by_one(model, kv, tokens, 0)
+    assert error(got, reference_logits(model.hparams, weights, tokens)) < TOLERANCE["f32"]
 
 
 @pytest.mark.parametrize("name", TOLERANCE)
@@ -153,7 +161,7 @@ def test_shift_moves_keys_to_new_positions(name: str) -> None:
     model.forward([run_of(tokens[:-1])], kv)
     kept = np.concatenate([np.arange(4), np.arange(14, 39)])
     deltas = np.where(kept >= 14, -10, 0).astype(np.int32)
-    model.shift(kv, 0, kept, deltas)
+    model.shift(kv, kept, deltas)
     cells = np.append(kept, 50)
     text = tokens[np.append(kept, 39)]
     got = model.forward([run_of(text, len(text) - 1, cells=cells, start=None)], kv)[0]
