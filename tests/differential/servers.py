@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -68,13 +69,14 @@ class Server:
             connection.close()
 
     def stop(self) -> None:
-        """End the process."""
+        """End the process and remove its folder."""
         self.process.terminate()
         try:
             self.process.wait(2)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def start(name: str, flags: Sequence[str], environment: Sequence[tuple[str, str]] = ()) -> Server:
