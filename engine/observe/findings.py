@@ -44,8 +44,17 @@ class FindingKeeper:
         now = answered_at(scene.snapshot)
         for rule, standing in zip(self._rules, self._standing, strict=True):
             _settle(rule, standing, rule.find(scene), now)
+        self._drop_contradicted(now)
         found = [standing.finding for standing in self._standing if standing.shown and standing.finding is not None]
         return tuple(sorted(found, key=lambda finding: _ORDER.get(finding.severity, 1)))
+
+    def _drop_contradicted(self, now: float) -> None:
+        """What only lingers gives way to what holds."""
+        pairs = list(zip(self._rules, self._standing, strict=True))
+        holding = {rule.subject for rule, standing in pairs if standing.shown and standing.seen == now and rule.subject}
+        for rule, standing in pairs:
+            if standing.seen < now and rule.subject in holding:
+                standing.finding, standing.shown = None, False
 
 
 def _settle(rule: Rule, standing: _Standing, finding: Finding | None, now: float) -> None:

@@ -9,6 +9,7 @@ from .words import ids, plural
 
 __all__ = ["RULES"]
 
+QUEUE = "queue"
 LOOK_BACK = 30.0  # seconds over which "busy lately" is averaged
 
 
@@ -69,10 +70,18 @@ def pins_leave_idle(scene: Scene) -> Finding | None:
 
 
 def serial_work(scene: Scene) -> Finding | None:
-    """Requests wait, yet hardly more than one slot works at a time: more slots would change nothing."""
+    """Requests wait beside an idle slot, and hardly more than one works at a time: more would change nothing."""
     n, average = len(scene.slots), scene.snapshot.totals.busy_per_decode
     lately = _busy_lately(scene)
-    if n < 2 or not scene.waiting or average is None or lately is None or average > 1.3 or lately > 1.5:
+    if (
+        n < 2
+        or not scene.waiting
+        or not scene.idle
+        or average is None
+        or lately is None
+        or average > 1.3
+        or lately > 1.5
+    ):
         return None
     return Finding(
         "serial-work",
@@ -109,8 +118,8 @@ def _be(slots: list[SlotView]) -> str:
 
 
 RULES = (
-    Rule(idle_beside_waiting, after=2.0),
-    Rule(pins_leave_idle, after=2.0),
-    Rule(serial_work, after=5.0),
-    Rule(all_busy, after=3.0, linger=1.0),
+    Rule(idle_beside_waiting, after=2.0, subject=QUEUE),
+    Rule(pins_leave_idle, after=2.0, subject=QUEUE),
+    Rule(serial_work, after=5.0, subject=QUEUE),
+    Rule(all_busy, after=3.0, linger=1.0, subject=QUEUE),
 )

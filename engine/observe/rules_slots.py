@@ -42,7 +42,7 @@ def unlimited(scene: Scene) -> Finding | None:
     now = answered_at(scene.snapshot)
     for slot in scene.busy:
         track = scene.tracks.get(slot.id)
-        if track is None or not slot.unlimited or not slot.n_decoded:
+        if track is None or not slot.unlimited or not slot.n_decoded or _stalled(scene, slot):
             continue
         seconds = now - (track.first_at if track.started_at is None else track.started_at)
         if slot.n_decoded > (slot.n_ctx or 1 << 62) or (seconds >= LONG and slot.n_decoded >= MANY):

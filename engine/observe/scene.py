@@ -51,8 +51,12 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A finding's rule: it must hold for ``after`` seconds to be shown and stays ``linger`` seconds after it ended."""
+    """A finding's rule: it must hold for ``after`` seconds to be shown and stays ``linger`` seconds after it ended.
+
+    It stays only until one about the same ``subject`` is shown that holds: the two would contradict each other.
+    """
 
     find: Callable[[Scene], Finding | None]
     after: float = 2.0
     linger: float = 5.0
+    subject: str = ""

@@ -50,6 +50,19 @@ def test_waiting_beside_an_average_near_one() -> None:
     assert finding.evidence == "average busy 1.05 of 4 slots, 2 waiting"
 
 
+def test_more_slots_would_help_and_would_not_help_are_never_said_together() -> None:
+    """One slot works for long, then all do: each finding is right in its time, and none outlives the other."""
+    totals = Totals(busy_per_decode=1.05)
+    alone = [look(float(t), generating(0, 1, t), idle(1, 9), waiting=2, totals=totals) for t in range(20)]
+    both = [look(float(t), *(generating(n, n, t) for n in (0, 1)), waiting=2, totals=totals) for t in range(20, 40)]
+    seen = watch_all((one, ()) for one in (*alone, *both))
+    told = [set(keys(one)) for one in seen]
+    contrary = {"idle-beside-waiting", "pins-leave-idle", "serial-work"}
+    assert not [one for one in told if "all-busy" in one and one & contrary]
+    assert told[19] == {"idle-beside-waiting", "serial-work"}
+    assert told[-1] == {"all-busy"}
+
+
 def test_an_old_average_says_nothing_about_four_busy_slots() -> None:
     slots = [generating(slot, slot, 5) for slot in range(4)]
     totals = Totals(busy_per_decode=1.05)
@@ -84,6 +97,12 @@ def test_a_fresh_server_has_unused_slots_and_no_finding() -> None:
 def test_unlimited_generation_running_long() -> None:
     seen = watch(look(float(t), generating(0, 7, 10 * t + 1, n_ctx=65536, unlimited=True)) for t in range(303))
     assert found(seen, "unlimited").evidence == "3 021 decoded, no limit, running for 5 m 2 s"
+
+
+def test_what_stands_still_is_not_said_to_generate() -> None:
+    stuck = generating(0, 7, 2000, n_ctx=65536, unlimited=True)
+    seen = watch(look(float(t), stuck) for t in range(400))
+    assert keys(seen) == ["no-progress"]
 
 
 def test_a_limit_makes_a_long_generation_harmless() -> None:
