@@ -39,9 +39,10 @@ def maybe_full(scene: Scene) -> Finding | None:
     if not NEARLY * cells <= pool.active or (pool.used or 0) > TOO_MUCH * cells:
         return None
     sizes = " or ".join(count(size) for size in sorted(pool.candidates))
+    how = "full and running requests end" if pool.active >= cells else "nearly full, and then running requests end"
     return Finding(
         "pool-maybe-full",
-        f"if the slots share one pool of {count(cells)}, it is full and running requests end",
+        f"if the slots share one pool of {count(cells)}, it is {how}",
         f"{count(pool.active)} tokens active ({_shares(scene.busy)}); pool not told: {sizes}",
         "started with -kvu or without -np: larger -c or -np N; split slots are safe",
         slots=tuple(slot.id for slot in scene.busy),

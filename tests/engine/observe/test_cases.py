@@ -96,10 +96,12 @@ def test_c13_two_bars_at_28_and_73_percent_fill_a_pool() -> None:
     assert [round(100 * (context_share(slot) or 0)) for slot in C13[:2]] == [28, 73]
 
 
-def test_c13_unknown_pool_is_only_a_perhaps() -> None:
-    unknown = pool(2050, 0, None, candidates=(2048, 8192), estimated=True)
+@pytest.mark.parametrize(("active", "word"), [(2050, "it is full"), (1900, "it is nearly full")])
+def test_c13_unknown_pool_is_only_a_perhaps(active: int, word: str) -> None:
+    unknown = pool(active, 0, None, candidates=(2048, 8192), estimated=True)
     finding = found(watch([look(float(t), *C13, pool=unknown) for t in range(3)]), "pool-maybe-full")
     assert finding.text.startswith("if ")
+    assert word in finding.text
     assert "28 %, 73 %" in finding.evidence
     assert "2 048 or 8 192" in finding.evidence
 
