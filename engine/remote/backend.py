@@ -207,7 +207,7 @@ class RemoteBackend:
 
     def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
         """Save, restore or erase; an id the server does not show is refused, since the server would wrap it."""
-        if all(slot != view.id for view in self._known.slots or ()):
+        if slot not in self._known.told_ids:
             return _failed(f"{action}: the server shows no slot {slot}")
         if action is not SlotAction.ERASE and not filename:
             return _failed(f"{action} of slot {slot} needs a file name")

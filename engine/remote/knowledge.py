@@ -16,7 +16,7 @@ from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
 from .read_models import ModelEntry, read_models, read_running
 from .read_props import PropsFacts, read_props
-from .read_slots import read_slots
+from .read_slots import read_slots, told_ids
 from .turns import Turns
 from .wire import UNREAD, Answer, Fault
 
@@ -49,6 +49,7 @@ class Knowledge(Known):
     def _forget_model(self) -> None:
         """Drop what belongs to the model that is watched."""
         self.props, self.slots, self.slots_at = None, None, None
+        self.told_ids = frozenset()
         self.metrics, self.totals = {}, Totals()
         self._comparable: tuple[SlotView, ...] = ()  # the last slots of the same run of the server
         self._counters = Totals()  # and its last counters
@@ -223,6 +224,7 @@ class Knowledge(Known):
         slots = read_slots(body)
         if slots is None:
             return False
+        self.told_ids = told_ids(body)
         self._compare(slots, now)
         self.slots, self._comparable, self.slots_at = slots, slots, now
         self._totals_at_look = self.totals

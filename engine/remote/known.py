@@ -47,6 +47,7 @@ class Known:
         self.restart_suspected = False
         self.props: PropsFacts | None = None
         self.slots: tuple[SlotView, ...] | None = None
+        self.told_ids: frozenset[int] = frozenset()
         self.slots_at: float | None = None
         self.metrics: Mapping[str, float | None] = {}
         self.totals = Totals()

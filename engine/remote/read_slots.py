@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import count
@@ -12,7 +13,7 @@ from ..plain import plain
 from ..snapshot import SlotDetails, SlotState, SlotView
 from .values import as_bool, as_count, as_int, as_map, as_text, first
 
-__all__ = ["read_details", "read_slots"]
+__all__ = ["read_details", "read_slots", "told_ids"]
 
 _IDLE_WORDS = frozenset({"idle", "free", "available", "ready", "none", "slot_state_idle"})
 _USED_KEYS = ("id_task", "task_id", "next_token", "n_prompt_tokens", "params", "prompt", "state", "next_tokens")
@@ -31,6 +32,13 @@ def read_slots(answer: object) -> tuple[SlotView, ...] | None:
     if rows and all(_is_busy(row) is None for row in objects):
         return None
     return tuple(map(_slot, objects, _ids(objects)))
+
+
+def told_ids(answer: object) -> frozenset[int]:
+    """The ids that one slot each tells as its own; `read_slots` gives a number to those without."""
+    rows = answer.get("slots") if isinstance(answer, dict) else answer
+    counts = Counter(as_count(as_map(row).get("id")) for row in rows) if isinstance(rows, list) else Counter()
+    return frozenset(id_ for id_, times in counts.items() if id_ is not None and times == 1)
 
 
 def _ids(rows: list[dict[str, Any]]) -> list[int]:

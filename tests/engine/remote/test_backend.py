@@ -103,6 +103,18 @@ def test_c35_an_id_that_the_server_does_not_show_is_refused() -> None:
         assert all(request.method == "GET" for request in server.requests)
 
 
+def test_c35_a_slot_that_tells_no_id_of_its_own_is_left_alone() -> None:
+    rows = [slot(0), slot(1), slot(1), {**slot(0), "id": None}]
+    with FakeServer(healthy(json_reply(rows))) as server, watching(server) as backend:
+        shown = backend.wait_until(has_looked, 5).slots
+        assert shown is not None
+        assert [view.id for view in shown] == [0, 1, 2, 3]
+        for doubtful in (1, 2, 3):
+            with pytest.raises(BackendError, match="shows no slot"):
+                backend.slot_action(SlotAction.ERASE, doubtful).result(1)
+        assert all(request.method == "GET" for request in server.requests)
+
+
 def test_actions_that_the_server_refuses() -> None:
     routes = healthy(json_reply([slot(0)])) | {"/slots/0": recorded("slots_action_off_501")}
     with FakeServer(routes) as server, watching(server) as backend:
