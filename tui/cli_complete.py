@@ -1,4 +1,4 @@
-"""What the shell offers for options of the engine, which Typer passes on unread."""
+"""Commands that take options of the engine, which Typer passes on unread, and what the shell offers for them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from slotview.engine.flag_table import FLAGS
+
+from .cli_words import split_words
 
 __all__ = ["EngineCommand", "EngineGroup"]
 
@@ -21,7 +23,19 @@ def _engine_options(incomplete: str) -> list[Any]:
 
 
 class EngineCommand(TyperCommand):
-    """A command that takes options of the engine."""
+    """A command that takes options of the engine, before its arguments or after them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command's own words and leave the engine's in ``ctx.args``."""
+        own_options = {
+            name: not getattr(option, "is_flag", False)
+            for option in self.get_params(ctx)
+            for name in (*option.opts, *option.secondary_opts)
+        }
+        own, engine = split_words(args, own_options)
+        super().parse_args(ctx, own)
+        ctx.args = [*engine, *ctx.args]
+        return list(ctx.args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Offer the command's own options, then the engine's."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from slotview.engine.flag_table import FLAGS, HARMLESS, REFUSED, Flag, Kind
 
+from .cli_words import TAKE_VALUE
+
 __all__ = ["COMMANDS", "EXAMPLES", "engine_help", "misplaced_option"]
 
 COMMANDS = ("dashboard", "demo", "attach", "serve", "run", "complete", "replay", "plan")
@@ -54,7 +56,6 @@ def misplaced_option(words: Sequence[str]) -> str | None:
     """Say what is wrong where a command follows options, or a stray word follows them."""
     if not words or not words[0].startswith("-"):
         return None
-    takes_value = {name for flag in FLAGS if flag.kind is not Kind.SWITCH for name in flag.names}
     place = 0
     while place < len(words):
         word = words[place]
@@ -67,5 +68,5 @@ def misplaced_option(words: Sequence[str]) -> str | None:
             return f"{before}: engine options have no meaning before {word}; see slotview {word} --help"
         if not word.startswith("-"):
             return f"unexpected argument {word!r}; see slotview --help"
-        place += 2 if word in takes_value or word in OWN_VALUES else 1
+        place += 2 if word in TAKE_VALUE or word in OWN_VALUES else 1
     return None

@@ -109,6 +109,24 @@ def test_completion_prints_text_with_the_bundled_model() -> None:
     done = slotview("complete", "What is a slot?", "--temp", "0", "-n", "24")
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.split()) > 4
+    assert slotview("complete", "--temp", "0", "-n", "24", "What is a slot?").stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("complete",), "Missing argument 'prompt'"),
+        (("complete", "-n", "5"), "Missing argument 'prompt'"),
+        (("complete", "hi", "-n"), "expected value"),
+        (("complete", "hi", "--bogus"), "--bogus"),
+        (("complete", "hi", "there"), "there"),
+    ],
+)
+def test_words_that_make_no_sense_are_named(words: tuple[str, ...], told: str) -> None:
+    done = slotview(*words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_options_of_a_value_are_no_commands() -> None:
