@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .completions import read_value
 from .errors import ApiError, flag_wanted, no_part
 from .replies import json_reply
+from .request import read_value
 
 __all__ = ["REFUSED", "lora_adapters", "set_lora_adapters", "switched_off"]
 

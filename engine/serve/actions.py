@@ -10,12 +10,11 @@ from starlette.responses import Response
 
 from ..slots.task import ActionDone, ActionTask, Failed
 from .answers import failure
-from .body import type_name
-from .completions import read_object
-from .errors import ApiError
-from .info import disabled
+from .errors import ApiError, disabled
+from .json_words import no_key, not_of_type
 from .params_json import Json
 from .replies import json_reply
+from .request import read_object, state_of
 from .running import RunningRequest
 from .state import ServerState
 
@@ -27,7 +26,7 @@ FORBIDDEN = frozenset('/\\:*?"<>|') | frozenset("\uff0e\u2215\u2216\uff0f\uff3c\
 
 async def slot_action(request: Request) -> Response:
     """Save, restore or erase one slot; waits while the slot is busy."""
-    state: ServerState = request.app.state.server
+    state = state_of(request)
     folder = state.flags.http.slot_save_path
     if not folder:
         raise disabled("slots action", "--slot-save-path")
@@ -56,10 +55,10 @@ def _slot_id(text: str) -> int:
 async def _filename(request: Request) -> str:
     body = await read_object(request)
     if "filename" not in body:
-        raise ApiError("[json.exception.out_of_range.403] key 'filename' not found")
+        raise ApiError(no_key("filename"))
     name = body["filename"]
     if not isinstance(name, str):
-        raise ApiError(f"[json.exception.type_error.302] type must be string, but is {type_name(name)}")
+        raise ApiError(not_of_type("string", name))
     if not valid_filename(name):
         raise ApiError("Invalid filename")
     return name

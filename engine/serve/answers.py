@@ -6,30 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from ..model.interface import Tokenizer
 from ..slots.stop import incomplete_bytes
-from ..slots.task import Failed, Final, Partial, Progress, Timings, TokenProbs
+from ..slots.task import Failed, Final, Partial, Progress, TokenProbs
+from ..slots.timing_values import timing_values
 from .errors import ApiError
 from .params_json import Json, params_json
 
-__all__ = ["failure", "final_json", "only_fields", "partial_json", "probs_json", "progress_json", "timings_json"]
+__all__ = ["failure", "final_json", "only_fields", "partial_json", "probs_json", "progress_json", "prompt_progress"]
 
 SMALLEST = -3.4028234663852886e38
-
-
-def timings_json(timings: Timings) -> Json:
-    """Times in ms and rates; the first token is free, hence n − 1."""
-    prompt_ms, predicted_ms = timings.prompt_us / 1000, timings.predicted_us / 1000
-    n, rest = timings.prompt_n, timings.predicted_n - 1
-    return {
-        "cache_n": timings.cache_n,
-        "prompt_n": n,
-        "prompt_ms": prompt_ms,
-        "prompt_per_token_ms": prompt_ms / n if n else 0.0,
-        "prompt_per_second": 1000.0 * n / prompt_ms if prompt_ms else 0.0,
-        "predicted_n": timings.predicted_n,
-        "predicted_ms": predicted_ms,
-        "predicted_per_token_ms": predicted_ms / rest if rest > 0 else 0.0,
-        "predicted_per_second": 1000.0 * rest / predicted_ms if rest > 0 and predicted_ms else 0.0,
-    }
 
 
 def probs_json(probs: Sequence[TokenProbs], *, post_sampling: bool) -> list[Json]:
@@ -63,7 +47,7 @@ def final_json(result: Final, model: str, tokenizer: Tokenizer, *, stream: bool)
         "stop_type": str(result.stop_type),
         "stopping_word": result.stopping_word,
         "tokens_cached": result.n_cached_end,
-        "timings": timings_json(result.timings),
+        "timings": timing_values(result.timings),
     }
     sampling = result.params.sampling
     if sampling.n_probs > 0 and result.probs and not stream:
@@ -83,7 +67,7 @@ def partial_json(result: Partial, *, timings: bool, post_sampling: bool) -> Json
         "tokens_evaluated": result.n_prompt,
     }
     if timings or result.completes_stop:
-        shown["timings"] = timings_json(result.timings)
+        shown["timings"] = timing_values(result.timings)
     if result.probs is not None:
         shown["completion_probabilities"] = probs_json([result.probs], post_sampling=post_sampling)
     return shown
@@ -101,7 +85,7 @@ def progress_json(result: Progress, *, timings: bool) -> Json:
         "tokens_evaluated": result.total,
     }
     if timings:
-        shown["timings"] = timings_json(result.timings)
+        shown["timings"] = timing_values(result.timings)
     shown["prompt_progress"] = prompt_progress(result)
     return shown
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from .errors import ThrownError
 
-__all__ = ["MAX_BODY", "UnreadableError", "as_f32", "read_json", "type_name", "write_json"]
+__all__ = ["MAX_BODY", "UnreadableError", "as_f32", "read_json", "write_json"]
 
 MAX_BODY = 100 * 1024 * 1024
 
@@ -95,16 +95,3 @@ def as_f32(value: float) -> float:
     except OverflowError:
         return math.copysign(math.inf, value)
     return rounded
-
-
-def type_name(value: object) -> str:
-    """Name of a JSON type in the JSON library's messages."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object"

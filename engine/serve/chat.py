@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
 from ..model.template_caps import read_caps
-from .body import type_name
 from .errors import ThrownError
 from .fields import to_int32
+from .json_words import not_of_type, type_name
 from .messages import Message, join_parts, read_messages, with_called_objects, with_contents
 from .tools import check_tools
 from .unfollowed import REASONING_FORMATS
@@ -126,7 +126,7 @@ def _merged(messages: Sequence[Message]) -> Sequence[Message]:
     if not others:
         return others
     if not (isinstance(one := first["content"], str) and isinstance(other := others[0]["content"], str)):
-        raise ThrownError("[json.exception.type_error.302] type must be string, but is array")
+        raise ThrownError(not_of_type("string", []))
     content = f"{one}\n{other}"
     return [{**others[0], "content": content}, *others[1:]]
 
@@ -168,7 +168,7 @@ def _check_reasoning_format(body: Mapping[str, object]) -> None:
         return
     name = body["reasoning_format"]
     if not isinstance(name, str):
-        raise ThrownError(f"[json.exception.type_error.302] type must be string, but is {type_name(name)}")
+        raise ThrownError(not_of_type("string", name))
     if name not in REASONING_FORMATS:
         raise ThrownError(f"Unknown reasoning format: {name}", "server_error")
 

@@ -12,65 +12,22 @@ from starlette.responses import Response, StreamingResponse
 from ..model.interface import TokenIds
 from ..slots.task import Failed, Final
 from .answers import failure, final_json, only_fields
-from .body import UnreadableError, read_json, type_name
 from .chat import ChatPrompt, read_chat
-from .errors import ApiError
-from .form import read_form
 from .openai import ChatShape, TextShape
 from .params import RequestOptions, read_params
 from .params_json import Json
 from .prompts import read_prompts
 from .replies import json_reply
+from .request import read_members, read_object, state_of
 from .running import RunningRequest
 from .state import ServerState
 from .stream import StreamFormat, events, native_format, openai_format
 
-__all__ = [
-    "ClientGoneError",
-    "chat_completions",
-    "completions",
-    "input_tokens",
-    "native",
-    "read_members",
-    "read_object",
-    "read_value",
-]
+__all__ = ["ClientGoneError", "chat_completions", "completions", "input_tokens", "native"]
 
 T = TypeVar("T")
-COMPRESSIONS = ("gzip", "deflate", "br", "zstd")
-LARGE_BODY = 256 * 1024  # bytes; parsing more would hold up the others
 Prepared = tuple[list[TokenIds], RequestOptions]
 Whole = Callable[[Sequence[Final]], object]
-
-
-async def read_object(request: Request) -> Json:
-    """The body as an object. Raises `ApiError`."""
-    body = await read_value(request)
-    if not isinstance(body, dict):
-        raise ApiError(f"[json.exception.type_error.304] cannot use at() with {type_name(body)}")
-    return body
-
-
-async def read_members(request: Request) -> Json:
-    """The body's members; a body that is no object has none."""
-    body = await read_value(request)
-    return body if isinstance(body, dict) else {}
-
-
-async def read_value(request: Request) -> object:
-    """The body, whatever it is. Raises `ApiError`, `UnreadableError`."""
-    kind = request.headers.get("content-type", "")
-    if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
-        raise UnreadableError(415)
-    data = await request.body()
-    if kind.startswith("multipart/form-data"):
-        return read_form(data, kind)
-    return read_json(data) if len(data) < LARGE_BODY else await asyncio.to_thread(read_json, data)
-
-
-def _state(request: Request) -> ServerState:
-    state: ServerState = request.app.state.server
-    return state
 
 
 def _prepare(body: Json, state: ServerState) -> Prepared:
@@ -82,7 +39,7 @@ def _prepare(body: Json, state: ServerState) -> Prepared:
 
 async def native(request: Request) -> Response:
     """POST /completion."""
-    state = _state(request)
+    state = state_of(request)
     body = await read_object(request)
     prompts, options = await asyncio.to_thread(_prepare, body, state)
     tokenizer = state.model.tokenizer
@@ -100,7 +57,7 @@ async def native(request: Request) -> Response:
 
 async def completions(request: Request) -> Response:
     """POST /v1/completions."""
-    state = _state(request)
+    state = state_of(request)
     body = await read_object(request)
     prompts, options = await asyncio.to_thread(_prepare, body, state)
     shape = TextShape(state.model_name, state.fingerprint, options)
@@ -109,7 +66,7 @@ async def completions(request: Request) -> Response:
 
 async def chat_completions(request: Request) -> Response:
     """POST /v1/chat/completions."""
-    state = _state(request)
+    state = state_of(request)
     body = await read_members(request)
     prompt, (prompts, options) = await asyncio.to_thread(_prepare_chat, body, state)
     shape = ChatShape(
@@ -120,7 +77,7 @@ async def chat_completions(request: Request) -> Response:
 
 async def input_tokens(request: Request) -> Response:
     """POST /v1/chat/completions/input_tokens."""
-    state = _state(request)
+    state = state_of(request)
     body = await read_members(request)
     tokenizer = state.model.tokenizer
     prompt = await asyncio.to_thread(read_chat, body, tokenizer, state.chat_template, state.chat_rules)
@@ -166,7 +123,7 @@ async def _answer(
     done_mark: bool,
 ) -> Response:
     """Run the request; a client that goes away ends its tasks."""
-    running = RunningRequest(_state(request).engine)
+    running = RunningRequest(state_of(request).engine)
     running.post(prompts, options.params)
     if options.params.stream:
         return await _stream(request, running, options, shown, done_mark=done_mark)

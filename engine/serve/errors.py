@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "ApiError", "ThrownError", "error_body", "flag_wanted", "no_part", "not_supported", "outer_error"]
+__all__ = [
+    "KINDS",
+    "ApiError",
+    "ThrownError",
+    "disabled",
+    "error_body",
+    "flag_wanted",
+    "no_part",
+    "not_supported",
+    "outer_error",
+]
 
 KINDS = {
     "invalid_request_error": 400,
@@ -50,6 +60,11 @@ def no_part(what: str) -> str:
     return f"This server does not support {what}: it is a slot engine for text completions"
 
 
+def disabled(what: str, flag: str) -> ApiError:
+    """A feature that is off without a flag."""
+    return ApiError(flag_wanted(what, flag), "not_supported_error")
+
+
 def flag_wanted(what: str, flag: str) -> str:
-    """Why a feature is off."""
+    """Which flag switches a feature on."""
     return f"This server does not support {what}. Start it with `{flag}`"

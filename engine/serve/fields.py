@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from .body import as_f32, type_name
+from .body import as_f32
 from .errors import ApiError
+from .json_words import not_of_type
 
-__all__ = ["INT64_MAX", "INT64_MIN", "Body", "Fields", "to_int32", "wrong_type"]
+__all__ = ["INT64_MAX", "INT64_MIN", "Body", "Fields", "to_int32", "to_int64", "wrong_type"]
 
 Body = Mapping[str, object]
 INT_MAX = 2**31 - 1
@@ -133,5 +134,4 @@ def to_int64(number: float) -> int:
 
 def wrong_type(name: str, wanted: str, value: object) -> ApiError:
     """The refusal of a field whose JSON type is another."""
-    found = type_name(value)
-    return ApiError(f"Field '{name}': [json.exception.type_error.302] type must be {wanted}, but is {found}")
+    return ApiError(f"Field '{name}': {not_of_type(wanted, value)}")

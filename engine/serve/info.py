@@ -10,23 +10,13 @@ from starlette.responses import Response
 
 from ..model.template_caps import read_caps
 from ..slots.task import TaskParams
-from .errors import ApiError, flag_wanted
+from .errors import ApiError, disabled
 from .params_json import Json, params_json
 from .replies import json_reply
+from .request import state_of
 from .slots_json import metrics_text, slots_json
-from .state import ServerState
 
 __all__ = ["change_props", "health", "metrics", "models", "props", "slots"]
-
-
-def _state(request: Request) -> ServerState:
-    state: ServerState = request.app.state.server
-    return state
-
-
-def disabled(what: str, flag: str) -> ApiError:
-    """An endpoint that a flag switches on."""
-    return ApiError(flag_wanted(what, flag), "not_supported_error")
 
 
 async def health(_: Request) -> Response:
@@ -36,7 +26,7 @@ async def health(_: Request) -> Response:
 
 async def slots(request: Request) -> Response:
     """GET /slots."""
-    state = _state(request)
+    state = state_of(request)
     if not state.flags.http.slots:
         raise disabled("slots endpoint", "--slots")
     shown = state.engine.look(slots_json)
@@ -47,7 +37,7 @@ async def slots(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """GET /metrics; reading empties the two speed gauges."""
-    state = _state(request)
+    state = state_of(request)
     if not state.flags.http.metrics:
         raise disabled("metrics endpoint", "--metrics")
     scrape = state.engine.look(lambda core: core.scrape())
@@ -57,7 +47,7 @@ async def metrics(request: Request) -> Response:
 
 async def props(request: Request) -> Response:
     """GET /props."""
-    state = _state(request)
+    state = state_of(request)
     flags, model, tokenizer = state.flags, state.model, state.model.tokenizer
     plan = state.engine.core.plan
     params = params_json(TaskParams(sampling=flags.sampling, extra={"reasoning_format": "none"}))
@@ -91,14 +81,14 @@ async def props(request: Request) -> Response:
 
 async def change_props(request: Request) -> Response:
     """POST /props: nothing can be changed, but with ``--props`` it says so kindly."""
-    if not _state(request).flags.http.props:
+    if not state_of(request).flags.http.props:
         raise disabled("changing global properties", "--props")
     return json_reply({"success": True})
 
 
 async def models(request: Request) -> Response:
     """GET /v1/models."""
-    state = _state(request)
+    state = state_of(request)
     name, model = state.model_name, state.model
     meta: Json = {
         "vocab_type": 2 if model.metadata.get("tokenizer.ggml.model") == "gpt2" else 1,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from .body import type_name, write_json
+from .body import write_json
 from .errors import ThrownError
+from .json_words import items_of, no_key, not_of_type
+from .tools import function_of
 
 __all__ = ["Message", "join_parts", "read_messages", "with_called_objects", "with_contents"]
 
@@ -103,7 +105,7 @@ def _message(given: Message) -> Message:
     content = given.get("content")
     parts = [{"type": "text", "text": _text(part, "text")} for part in content] if isinstance(content, list) else []
     message["content"] = parts or (content if isinstance(content, str) else "")
-    calls = [_call(call) for call in _items(given.get("tool_calls"))]
+    calls = [_call(call) for call in items_of(given.get("tool_calls"))]
     for name in ("reasoning_content", "name", "tool_call_id"):
         if name in given and (text := _text(given, name)):
             message[name] = text
@@ -112,37 +114,22 @@ def _message(given: Message) -> Message:
 
 def _text(members: Mapping[str, object], name: str) -> str:
     if name not in members:
-        raise ValueError(f"[json.exception.out_of_range.403] key '{name}' not found")
+        raise ValueError(no_key(name))
     value = members[name]
     if not isinstance(value, str):
-        raise ValueError(f"[json.exception.type_error.302] type must be string, but is {type_name(value)}")
+        raise ValueError(not_of_type("string", value))
     return value
 
 
-def _items(value: object) -> list[object]:
-    """What the JSON library visits in a value: its items, or the value itself."""
-    if value is None:
-        return []
-    if isinstance(value, list):
-        return value
-    return list(value.values()) if isinstance(value, dict) else [value]
-
-
 def _call(given: object) -> Message:
-    """One call of a tool by the assistant."""
+    """One call of a tool by the assistant. Raises `ValueError`."""
     call = given if isinstance(given, dict) else {}
-    if "type" not in call:
-        raise ValueError(f"Missing tool call type: {write_json(given)}")
-    if call["type"] != "function":
-        raise ValueError(f"Unsupported tool call type: {write_json(given)}")
-    if "function" not in call:
-        raise ValueError(f"Missing tool call function: {write_json(given)}")
-    function = call["function"]
+    function = function_of(given, "tool call")
     if not isinstance(function, dict) or "name" not in function:
         raise ValueError(f"Missing tool call name: {write_json(given)}")
     name = _text(function, "name")
     if "arguments" not in function:
-        raise ValueError("[json.exception.out_of_range.403] key 'arguments' not found")
+        raise ValueError(no_key("arguments"))
     arguments = function["arguments"]
     spelled = arguments if isinstance(arguments, str) else write_json(arguments)
     shown: Message = {"type": "function", "function": {"name": name, "arguments": spelled}}

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..slots.task import Final, Partial, Progress, StopType
-from .answers import probs_json, prompt_progress, timings_json
+from ..slots.timing_values import timing_values
+from .answers import probs_json, prompt_progress
 from .params import RequestOptions
 from .params_json import Json
 
@@ -77,7 +78,7 @@ class TextShape(Shape):
         return self._object(choices) | {
             "usage": _usage(results[0]),
             "id": self.id,
-            "timings": timings_json(results[0].timings),
+            "timings": timing_values(results[0].timings),
         }
 
     def partial(self, result: Partial, *, timings: bool) -> list[Json]:
@@ -90,7 +91,7 @@ class TextShape(Shape):
         }
         shown = self._object([choice]) | {"id": self.id}
         if timings or result.completes_stop:
-            shown["timings"] = timings_json(result.timings)
+            shown["timings"] = timing_values(result.timings)
         return [shown]
 
     def progress(self, result: Progress, *, timings: bool) -> list[Json]:
@@ -98,7 +99,7 @@ class TextShape(Shape):
         choice: Json = {"text": "", "index": result.index, "logprobs": None, "finish_reason": None}
         shown = self._object([choice]) | {"id": self.id}
         if timings:
-            shown["timings"] = timings_json(result.timings)
+            shown["timings"] = timing_values(result.timings)
         return [shown | {"prompt_progress": prompt_progress(result)}]
 
     def last(self, result: Final) -> list[Json]:
@@ -110,7 +111,7 @@ class TextShape(Shape):
             "finish_reason": _reason(result.stop_type),
         }
         return [
-            self._object([choice]) | {"usage": _usage(result), "id": self.id, "timings": timings_json(result.timings)}
+            self._object([choice]) | {"usage": _usage(result), "id": self.id, "timings": timing_values(result.timings)}
         ]
 
     def _object(self, choices: list[Json]) -> Json:
@@ -140,7 +141,7 @@ class ChatShape(Shape):
             "object": "chat.completion",
             "usage": _usage(results[0]),
             "id": self.id,
-            "timings": timings_json(results[0].timings),
+            "timings": timing_values(results[0].timings),
         }
 
     def _choice(self, result: Final) -> Json:
@@ -170,14 +171,14 @@ class ChatShape(Shape):
             assert isinstance(choices, list)
             choices[0]["logprobs"] = logprobs
         if group and (timings or result.completes_stop):
-            group[-1]["timings"] = timings_json(result.timings)
+            group[-1]["timings"] = timing_values(result.timings)
         return group
 
     def progress(self, result: Progress, *, timings: bool) -> list[Json]:
         """A progress event."""
         shown = self._chunk(result.index, {"role": "assistant", "content": None})
         if timings:
-            shown["timings"] = timings_json(result.timings)
+            shown["timings"] = timing_values(result.timings)
         return [shown | {"prompt_progress": prompt_progress(result)}]
 
     def last(self, result: Final) -> list[Json]:
@@ -186,7 +187,7 @@ class ChatShape(Shape):
         group.append(self._chunk(result.index, {}, _reason(result.stop_type)))
         if self.options.include_usage:
             group.append(self._chunk(result.index, None) | {"usage": _usage(result)})
-        group[-1]["timings"] = timings_json(result.timings)
+        group[-1]["timings"] = timing_values(result.timings)
         return group
 
     def _chunk(self, index: int, delta: Json | None, reason: str | None = None) -> Json:

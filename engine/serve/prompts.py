@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..model.interface import TokenIds, Tokenizer
-from .body import type_name
 from .errors import ApiError
 from .fields import INT64_MIN, to_int32
+from .json_words import no_key, not_of_type
 
 __all__ = ["read_prompts"]
 
@@ -22,7 +22,7 @@ WRONG_SHAPE = (
 def read_prompts(body: Mapping[str, object], tokenizer: Tokenizer) -> list[TokenIds]:
     """Tokenize the prompt or prompts of a body. Raises `ApiError` 400."""
     if "prompt" not in body:
-        raise ApiError("[json.exception.out_of_range.403] key 'prompt' not found")
+        raise ApiError(no_key("prompt"))
     value = body["prompt"]
     if isinstance(value, str) or _is_mixed(value) or _is_object(value):
         return [_one(value, tokenizer)]
@@ -50,7 +50,7 @@ def _of_object(value: Mapping[str, object], tokenizer: Tokenizer) -> TokenIds:
     if isinstance(text, list):
         return _one(text, tokenizer)
     if not isinstance(text, str):
-        raise ApiError(f"[json.exception.type_error.302] type must be string, but is {type_name(text)}")
+        raise ApiError(not_of_type("string", text))
     return tokenizer.encode(text)
 
 

@@ -8,25 +8,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..model.interface import Tokenizer
-from .body import type_name
 from .chat import read_chat
-from .completions import read_members
 from .errors import ThrownError
 from .fields import to_int32
+from .json_words import not_of_type
 from .replies import json_reply
-from .state import ServerState
+from .request import read_members, state_of
 
 __all__ = ["apply_template", "control", "detokenize", "tokenize"]
 
 
-def _state(request: Request) -> ServerState:
-    state: ServerState = request.app.state.server
-    return state
-
-
 async def tokenize(request: Request) -> Response:
     """POST /tokenize."""
-    tokenizer = _state(request).model.tokenizer
+    tokenizer = state_of(request).model.tokenizer
     body = await read_members(request)
     flags = {
         "add_special": _flag(body.get("add_special"), default=False),
@@ -46,7 +40,7 @@ def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> li
     if isinstance(content, str):
         return [int(token) for token in tokenizer.encode(content, **flags)]
     if not isinstance(content, list):
-        raise ThrownError(f"[json.exception.type_error.302] type must be string, but is {type_name(content)}")
+        raise ThrownError(not_of_type("string", content))
     tokens: list[int] = []
     for place, piece in enumerate(content):
         if isinstance(piece, str):
@@ -56,7 +50,7 @@ def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> li
         elif isinstance(piece, int | float):
             tokens.append(to_int32(piece))
         else:
-            raise ThrownError(f"[json.exception.type_error.302] type must be number, but is {type_name(piece)}")
+            raise ThrownError(not_of_type("number", piece))
     return tokens
 
 
@@ -72,14 +66,14 @@ def _piece(token: int, tokenizer: Tokenizer) -> object:
 
 async def detokenize(request: Request) -> Response:
     """POST /detokenize."""
-    tokenizer = _state(request).model.tokenizer
+    tokenizer = state_of(request).model.tokenizer
     body = await read_members(request)
     tokens = body.get("tokens", [])
     if not isinstance(tokens, list):
-        raise ThrownError(f"[json.exception.type_error.302] type must be array, but is {type_name(tokens)}")
+        raise ThrownError(not_of_type("array", tokens))
     for token in tokens:
         if not isinstance(token, int | float):
-            raise ThrownError(f"[json.exception.type_error.302] type must be number, but is {type_name(token)}")
+            raise ThrownError(not_of_type("number", token))
     ids = [to_int32(token) for token in tokens]
     for token in ids:
         _check_range(token, tokenizer)
@@ -96,7 +90,7 @@ def _check_range(token: int, tokenizer: Tokenizer) -> None:
 
 async def apply_template(request: Request) -> Response:
     """POST /apply-template."""
-    state = _state(request)
+    state = state_of(request)
     body = await read_members(request)
     prompt = await asyncio.to_thread(read_chat, body, state.model.tokenizer, state.chat_template, state.chat_rules)
     return json_reply({"prompt": prompt.text})

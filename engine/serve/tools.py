@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from .body import type_name, write_json
+from .body import write_json
 from .errors import ThrownError, not_supported
+from .json_words import no_key, no_object, not_of_type
 
-__all__ = ["check_tools"]
+__all__ = ["check_tools", "function_of"]
 
 TOOL_CHOICES = ("auto", "none", "required")
 
@@ -30,20 +31,25 @@ def check_tools(body: Mapping[str, object]) -> None:
         raise ThrownError(f"Invalid tool_choice: {choice}")
 
 
-def _check(given: object) -> None:
+def function_of(given: object, what: str) -> object:
+    """The function that a tool, or a call of one, is about; ``what`` names it. Raises `ValueError`."""
+    members = given if isinstance(given, dict) else {}
+    if "type" not in members:
+        raise ValueError(f"Missing {what} type: {write_json(given)}")
+    if members["type"] != "function":
+        raise ValueError(f"Unsupported {what} type: {write_json(given)}")
+    if "function" not in members:
+        raise ValueError(f"Missing {what} function: {write_json(given)}")
+    return members["function"]
+
+
+def _check(tool: object) -> None:
     """One tool. Raises `ValueError`."""
-    tool = given if isinstance(given, dict) else {}
-    if "type" not in tool:
-        raise ValueError(f"Missing tool type: {write_json(given)}")
-    if tool["type"] != "function":
-        raise ValueError(f"Unsupported tool type: {write_json(given)}")
-    if "function" not in tool:
-        raise ValueError(f"Missing tool function: {write_json(given)}")
-    function = tool["function"]
+    function = function_of(tool, "tool")
     if not isinstance(function, dict):
-        raise ValueError(f"[json.exception.type_error.304] cannot use at() with {type_name(function)}")
+        raise ValueError(no_object(function))
     if "name" not in function:
-        raise ValueError("[json.exception.out_of_range.403] key 'name' not found")
+        raise ValueError(no_key("name"))
     for text in (function["name"], function.get("description", "")):
         if not isinstance(text, str):
-            raise ValueError(f"[json.exception.type_error.302] type must be string, but is {type_name(text)}")
+            raise ValueError(not_of_type("string", text))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..model.interface import Tokenizer
-from .body import as_f32, type_name
+from .body import as_f32
 from .errors import ApiError
 from .fields import Fields, to_int32, wrong_type
+from .json_words import items_of, no_key, no_object
 
 __all__ = ["REASONING_FORMATS", "Unfollowed", "check_adapters", "read_unfollowed"]
 
@@ -42,7 +43,7 @@ def read_unfollowed(fields: Fields, tokenizer: Tokenizer, reasoning_format: str)
     _check_parser(fields)
     fields.boolean("echo", default=False)
     preserved = _preserved(fields.raw("preserved_tokens"), tokenizer)
-    triggers = [_trigger(item, preserved, tokenizer) for item in _items(fields.raw("grammar_triggers"))]
+    triggers = [_trigger(item, preserved, tokenizer) for item in items_of(fields.raw("grammar_triggers"))]
     fields.boolean("reasoning_control", default=False)
     fields.integer("reasoning_budget_tokens", default=-1, low=-1)
     for name in ("reasoning_budget_start_tag", "reasoning_budget_end_tag"):
@@ -101,7 +102,7 @@ def _check_parser(fields: Fields) -> None:
 def _preserved(value: object, tokenizer: Tokenizer) -> frozenset[int]:
     """The words that are one token; others are passed over."""
     found: set[int] = set()
-    for word in _items(value):
+    for word in items_of(value):
         if not isinstance(word, str):
             raise wrong_type("preserved_tokens", "string", word)
         tokens = tokenizer.encode(word, add_special=False)
@@ -131,10 +132,9 @@ def _trigger(item: object, preserved: frozenset[int], tokenizer: Tokenizer) -> d
 
 def _member(item: object, name: str) -> object:
     if not isinstance(item, dict):
-        why = f"[json.exception.type_error.304] cannot use at() with {type_name(item)}"
-        raise ApiError(f"Field 'grammar_triggers': {why}")
+        raise ApiError(f"Field 'grammar_triggers': {no_object(item)}")
     if name not in item:
-        raise ApiError(f"Field 'grammar_triggers': [json.exception.out_of_range.403] key '{name}' not found")
+        raise ApiError(f"Field 'grammar_triggers': {no_key(name)}")
     return item[name]
 
 
@@ -142,10 +142,3 @@ def _number(value: object) -> float:
     if not isinstance(value, int | float):
         raise wrong_type("grammar_triggers", "number", value)
     return value
-
-
-def _items(value: object) -> Sequence[object]:
-    """The members of a list or an object; anything else is one item, as nothing is none."""
-    if value is None:
-        return ()
-    return value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else (value,)

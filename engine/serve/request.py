@@ -1,0 +1,51 @@
+"""What a handler takes from its request: the server's state and the body."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.requests import Request
+
+from .body import UnreadableError, read_json
+from .errors import ApiError
+from .form import read_form
+from .json_words import no_object
+from .params_json import Json
+from .state import ServerState
+
+__all__ = ["read_members", "read_object", "read_value", "state_of"]
+
+COMPRESSIONS = ("gzip", "deflate", "br", "zstd")
+LARGE_BODY = 256 * 1024
+"""Bytes from which on a body is parsed in a worker thread, so that other requests need not wait for it."""
+
+
+def state_of(request: Request) -> ServerState:
+    """What all handlers share."""
+    state: ServerState = request.app.state.server
+    return state
+
+
+async def read_value(request: Request) -> object:
+    """The body as JSON or as a form, whatever its type. Raises `ApiError`, `UnreadableError`."""
+    kind = request.headers.get("content-type", "")
+    if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
+        raise UnreadableError(415)
+    data = await request.body()
+    if kind.startswith("multipart/form-data"):
+        return read_form(data, kind)
+    return read_json(data) if len(data) < LARGE_BODY else await asyncio.to_thread(read_json, data)
+
+
+async def read_object(request: Request) -> Json:
+    """The body, which has to be an object. Raises `ApiError`, `UnreadableError`."""
+    body = await read_value(request)
+    if not isinstance(body, dict):
+        raise ApiError(no_object(body))
+    return body
+
+
+async def read_members(request: Request) -> Json:
+    """The body's members; a body that is no object has none. Raises `ApiError`, `UnreadableError`."""
+    body = await read_value(request)
+    return body if isinstance(body, dict) else {}
