@@ -9,7 +9,7 @@ from textual.message import Message
 
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import HealthState
-from slotview.widgets.line import Line, pad
+from slotview.widgets.line import Line, cut_middle, pad
 from slotview.widgets.look import Look
 from slotview.widgets.numbers import UNKNOWN, count, percent, rate
 from slotview.widgets.row_list import RowList
@@ -80,7 +80,7 @@ class ServerTable(RowList[ServerRow]):
         busy, total = row.busy
         texts = (f"{count(busy)}/{count(total)}", count(row.waiting), rate(row.rate), _context(row))
         cells = " ".join(pad(text, cell, right=True) for text, cell in zip(texts, _WIDTHS, strict=True))
-        name = pad(plain(row.name, 60), _name_width(width))
+        name = pad(cut_middle(_told_apart(row.name), _name_width(width)), _name_width(width))
         what = plain(row.model, 80) if row.model else f"model {UNKNOWN}"
         tail = plain(row.message, 120) if row.health is not HealthState.OK and row.message else what
         return (
@@ -96,6 +96,11 @@ class ServerTable(RowList[ServerRow]):
     def opened(self, row: ServerRow) -> None:
         """Ask for the server's own screen."""
         self.post_message(self.Opened(row.index))
+
+
+def _told_apart(name: str) -> str:
+    """A name, or an address without what most of them begin with."""
+    return plain(name, 200).removeprefix("http://")
 
 
 def _name_width(width: int) -> int:

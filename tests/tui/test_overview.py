@@ -49,3 +49,12 @@ async def test_it_goes_on_looking_at_all_but_the_open_one() -> None:
         await pilot.pause()
         rows = [line for line in text_of(app).splitlines() if "0/4" in line]
         assert len(rows) == 2
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_servers_of_one_host_are_told_apart(size: tuple[int, int]) -> None:
+    names = [f"http{secure}://192.168.100.200:{port}" for secure, port in (("", 18080), ("", 18081), ("s", 18082))]
+    app = OverviewApp([(name, FakeBackend(IDLE)) for name in names], refresh=3600)
+    async with app.run_test(size=size):
+        shown = [line.split()[0] for line in text_of(app).splitlines() if "0/4" in line]
+        assert [name[-5:] for name in shown] == ["18080", "18081", "18082"]
