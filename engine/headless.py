@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .events import Notice
 from .flags import EngineFlags
 from .loading import StartError, build_core, load
 from .pace import microseconds
@@ -27,4 +28,5 @@ def complete(flags: EngineFlags, prompt: str) -> Iterator[str]:
             elif isinstance(result, Final):
                 yield result.tail
             elif isinstance(result, Failed):
-                raise StartError(result.message)
+                why = [event.text for event in core.take_events() if isinstance(event, Notice)]
+                raise StartError(" ".join((result.message, *why)))

@@ -105,5 +105,6 @@ def load_model(path: str | os.PathLike[str]) -> FileModel:
     file = load_model_file(path)
     with ThreadPoolExecutor(1) as beside:
         tokenizer = beside.submit(load_tokenizer, file)
-        network = Transformer(file.hparams, file.tensor)
+        with np.errstate(all="ignore"):
+            network = Transformer(file.hparams, file.tensor)
         return FileModel(file, tokenizer.result(), network)

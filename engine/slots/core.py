@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from ..backend import RetuneReport
 from ..context import ContextPlan
 from ..events import Event
@@ -151,7 +153,10 @@ class Core:
         self._logits, self._failure = None, ""
         try:
             self._state.cache.apply_shifts(self._state.model)
-            self._logits = self._state.model.forward(piece.runs, self._state.cache.store)
+            logits = self._state.model.forward(piece.runs, self._state.cache.store)
+            if not np.isfinite(logits.max(initial=0)):
+                raise ArithmeticError("the model's scores are no numbers; its weights may be damaged")
+            self._logits = logits
         except Exception as error:
             self._failure = f"{type(error).__name__}: {error}"
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
+import pytest
 
 from slotview.engine.events import Notice, PoolFull, Purged
 from slotview.engine.slots.task import Partial, StopType
@@ -87,12 +91,15 @@ def test_those_who_wait_start_when_the_pool_killed_the_others() -> None:
     assert desk.final(waiting).n_decoded == 5
 
 
-def test_a_model_that_breaks_ends_the_running_tasks_and_the_core_goes_on() -> None:
+@pytest.mark.parametrize("gives", [None, math.nan, math.inf])
+def test_a_model_that_breaks_ends_the_running_tasks_and_the_core_goes_on(gives: float | None) -> None:
     class Fragile(StubModel):
         def forward(self, runs, kv):  # type: ignore[no-untyped-def]
             if self.n_forward == 3:
                 self.n_forward += 1
-                raise FloatingPointError("overflow")
+                if gives is None:
+                    raise FloatingPointError("overflow")
+                return np.full((len(runs), self.n_vocab), gives, np.float32)
             return super().forward(runs, kv)
 
     desk = Desk(Fragile(), parallel=2, ctx_size=512)
@@ -100,5 +107,5 @@ def test_a_model_that_breaks_ends_the_running_tasks_and_the_core_goes_on() -> No
     after = desk.ask(numbered(5, 3), n_predict=4)
     desk.run()
     assert {desk.failed(task).message for task in tasks} == {"Compute error."}
-    assert "overflow" in desk.happened(Notice)[0].text
+    assert ("overflow" if gives is None else "no numbers") in desk.happened(Notice)[0].text
     assert desk.final(after).n_decoded == 4
