@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 
 from ..model.interface import Tokenizer
 from ..slots.task import Failed, Final, Partial, Progress, Result, Started
@@ -18,11 +19,12 @@ from .running import RunningRequest
 __all__ = ["StreamFormat", "events", "native_format", "openai_format"]
 
 StreamFormat = Callable[[Result], list[Json]]
-PING = ":\n\n"
+"""The objects that a result becomes in a stream, each an event of its own."""
+PING = ":\n\n"  # a comment, which clients pass over
 
 
 def native_format(options: RequestOptions, model: str, tokenizer: Tokenizer) -> StreamFormat:
-    """Chunks of the native route."""
+    """What each result of the native route becomes in a stream."""
     params = options.params
     post_sampling = params.sampling.post_sampling_probs
 
@@ -39,7 +41,7 @@ def native_format(options: RequestOptions, model: str, tokenizer: Tokenizer) -> 
 
 
 def openai_format(options: RequestOptions, shape: TextShape | ChatShape, native: StreamFormat) -> StreamFormat:
-    """Chunks in OpenAI's shape; ``verbose`` adds the native object."""
+    """The same in OpenAI's shape; ``verbose`` adds the native object."""
     timings = options.params.timings_per_token
     is_chat = isinstance(shape, ChatShape)
 
@@ -76,44 +78,56 @@ async def events(
     done_mark: bool,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[str]:
-    """The event stream after its first result, pings included; ends the request whatever happens."""
-    result: Result | None = first
-    last_event = clock()
-    is_first = True
-    started: set[int] = set()
-    failed = False
+    """The event stream of a request that has given its ``first`` result; ends the request whatever happens."""
+    begun = {first.task} if isinstance(first, Started) else set[int]()
     try:
-        while result is not None or not request.is_over:
-            if result is None:
-                try:
-                    result = await request.next(1.0)
-                except TimeoutError:
-                    now = clock()
-                    if 0 < options.sse_ping_interval < now - last_event:
-                        last_event = now
-                        yield PING
-                    continue
-            if isinstance(result, Failed):
-                failed = True
-                yield _event(error_body(failure(result)))
-                break
-            text = "".join(_event(chunk) for chunk in shown(result))
-            if isinstance(result, Started):
-                if not is_first and result.task not in started and _shows_start(result, options):
-                    text = "data: null\n\n"
-                started.add(result.task)  # a retune starts it again, of which a client need not hear
-            if text:
-                yield text
-            last_event = clock()
-            is_first, result = False, None
-        if done_mark and not failed:
+        async with aclosing(_results(request, first, options.sse_ping_interval, clock)) as results:
+            async for result in results:
+                if result is None:
+                    yield PING
+                elif isinstance(result, Failed):
+                    yield _event(error_body(failure(result)))
+                    return
+                elif _begins_another_prompt(result, options, begun):
+                    yield "data: null\n\n"
+                elif text := "".join(_event(chunk) for chunk in shown(result)):
+                    yield text
+        if done_mark:
             yield "data: [DONE]\n\n"
     finally:
         request.close()
 
 
-def _shows_start(result: Started, options: RequestOptions) -> bool:
-    """The start of another prompt of the request is an event without content; that of a child is none."""
+async def _results(
+    request: RunningRequest, first: Result, ping_interval: int, clock: Callable[[], float]
+) -> AsyncGenerator[Result | None]:
+    """The first result and all that follow. None = a ping is due: nothing came for more than ``ping_interval`` seconds.
+
+    ``ping_interval`` 0 and below = no pings.
+    """
+    yield first
+    last_sign = clock()
+    while not request.is_over:
+        result: Result | None
+        try:
+            result = await request.next(1.0)
+        except TimeoutError:
+            if not 0 < ping_interval < clock() - last_sign:
+                continue
+            result = None
+        yield result
+        last_sign = clock()
+
+
+def _begins_another_prompt(result: Result, options: RequestOptions, begun: set[int]) -> bool:
+    """Whether another prompt of the request is looked at now, of which a stream tells by an event without content.
+
+    ``begun``: tasks that have started, to be added to: a retune starts tasks again, of which a client need not hear.
+    Nor does it hear of children, whose prompt is their parent's.
+    """
+    if not isinstance(result, Started) or result.task in begun:
+        return False
+    begun.add(result.task)
     return not options.params.return_progress and result.index % options.params.n_cmpl == 0
 
 
