@@ -58,8 +58,7 @@ def is_settled(snapshot: Snapshot) -> bool:
     """Whether all that can be known with one look is known."""
     ends = snapshot.facts.endpoints
     if snapshot.health.state is not HealthState.OK:
-        models_pending = snapshot.health.state is HealthState.ROUTER and not snapshot.facts.models
-        return snapshot.health.state is not HealthState.CONNECTING and not models_pending
+        return snapshot.health.state is not HealthState.CONNECTING
     return all(ends[name].state is not EndpointState.UNKNOWN for name in ("metrics", "models"))
 
 

@@ -40,7 +40,7 @@ def judge(known: Known, host: str, *, has_key: bool, now: float) -> Health:
         advice = "attach to each of them at its own address, not through what shares the work out"
         return Health(HealthState.ERROR, "several servers answer here in turn: no two answers belong together", advice)
     if known.is_proxied and (known.chosen is None or not known.is_ready):
-        return _unchosen(known)
+        return _unchosen(known, has_key)
     return _of_props(known, has_key, now) or _of_slots(known, has_key, now)
 
 
@@ -88,21 +88,32 @@ def _not_answering(since: float | None, now: float) -> Health:
     return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, since)
 
 
-def _unchosen(known: Known) -> Health:
+def _unchosen(known: Known, has_key: bool) -> Health:
     kind = "router" if known.kind is Kind.ROUTER else "llama-swap"
+    listed = known.ends[Name.MODELS]
+    if not known.models and listed.state is not EndpointState.OK:
+        return _unlisted(kind, listed, known, has_key)
     if known.chosen is None:
         count = len(known.models)
         text = f"{kind} with {count} model{'' if count == 1 else 's'}, none chosen"
         return Health(HealthState.ROUTER, text, "choose one in the list, or start with --model NAME")
     entry = known.entry
-    if entry is None and known.ends[Name.MODELS].settled_at is None:
-        return Health(HealthState.CONNECTING, f"asking the {kind} for its models")
     if entry is None:
         return Health(HealthState.ROUTER, f"the {kind} has no model {known.chosen}", "choose one that is in its list")
     if entry.state in ("loading", "starting"):
         return Health(HealthState.LOADING, f"{known.chosen} is being loaded", "its slots appear by themselves")
     text = f"{known.chosen} is {entry.state or 'not loaded'}"
     return Health(HealthState.ROUTER, text, f"not asked, since that would load it; the {kind} does so at a request")
+
+
+def _unlisted(kind: str, listed: Endpoint, known: Known, has_key: bool) -> Health:
+    """Its list of models was not read, so nobody knows how many there are."""
+    if listed.state is EndpointState.UNKNOWN:
+        return Health(HealthState.CONNECTING, f"asking the {kind} for its models")
+    if listed.state is EndpointState.KEY:
+        return _key(known, has_key)
+    said = listed.refusal.told if listed.refusal else listed.note
+    return Health(HealthState.ERROR, f"the {kind} does not tell its models: {said}", "is there a proxy in between?")
 
 
 def _of_props(known: Known, has_key: bool, now: float) -> Health | None:
@@ -140,7 +151,7 @@ def _foreign(known: Known) -> Health:
 
 
 def _key(known: Known, has_key: bool) -> Health:
-    refusals = [known.ends[name].refusal for name in (Name.PROPS, Name.SLOTS)]
+    refusals = [known.ends[name].refusal for name in (Name.PROPS, Name.SLOTS, Name.MODELS)]
     if any(refusal is not None and refusal.wants_password for refusal in refusals):
         text = "the user or the password is wrong" if has_key else "user and password needed"
         return Health(HealthState.KEY, text, "give them in the address: http://USER:PASSWORD@host")

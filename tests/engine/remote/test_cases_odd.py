@@ -19,6 +19,7 @@ HANG, DROP = Reply(hang=True), Reply(drop=True)
 KEY = recorded("slots_no_key_401")
 OLLAMA = text("404 page not found", 404)
 TLS_ALERT = Reply(raw=b"\x15\x03\x03\x00\x02\x02\x46")
+ROUTER = json_reply({"role": "router", "model_path": "none"})
 LM_STUDIO = json_reply({"error": "Unexpected endpoint or method. (GET /props)"})
 
 
@@ -128,6 +129,10 @@ def test_unusual_but_readable_slots(reply: Reply) -> None:
         ({}, TLS_ALERT, ExitCode.FOREIGN, "no HTTP | check the port; if the server speaks TLS"),
         ({}, Reply(raw=b"SSH-2.0-OpenSSH_9.2\r\n"), ExitCode.UNREACHABLE, "closes it without an answer | check"),
         ({}, page(502), ExitCode.UNREACHABLE, "behind the proxy (502 Some Error)"),
+        ({"/props": ROUTER}, json_reply({"data": None}), ExitCode.FAILED, "not tell its models: JSON of another"),
+        ({"/props": ROUTER}, page(502), ExitCode.FAILED, "the router does not tell its models: 502 Some Error"),
+        ({"/props": ROUTER}, KEY, ExitCode.KEY, "API key needed"),
+        ({"/props": ROUTER}, json_reply({"data": []}), ExitCode.NO_MODEL, "router with 0 models, none chosen"),
         ({}, page(429), ExitCode.UNREACHABLE, "asked too often (429 Some Error)"),
         ({}, page(403), ExitCode.KEY, "access refused (403 Some Error)"),
         (healthy(page(403)), NOT_FOUND, ExitCode.KEY, "access refused (403 Some Error) | a proxy forbids it"),
