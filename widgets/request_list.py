@@ -58,9 +58,16 @@ class RequestList(RowList[RequestView]):
     class CancelAllRequested(Message):
         """Give all open requests up."""
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
+    def __init__(
+        self,
+        *,
+        can_fire: bool = True,
+        id: str | None = None,  # noqa: A002 (Textual's name)
+        classes: str | None = None,
+    ) -> None:
         super().__init__(id=id, classes=classes)
         self.border_title = "Requests"
+        self._can_fire = can_fire
         self._now = 0.0
         self._layout: tuple[int, Layout[RequestView]] | None = None
 
@@ -82,8 +89,8 @@ class RequestList(RowList[RequestView]):
         return self._columns(width).row(row)
 
     def draw_empty(self) -> str:
-        """Say what to press."""
-        return "none yet: press f to fire prompts"
+        """Say what to press, where that does something."""
+        return "none yet: press f to fire prompts" if self._can_fire else "none: there is no server to fire prompts at"
 
     def key_of(self, row: RequestView) -> Hashable:
         """A request is known by its number."""

@@ -101,7 +101,8 @@ class Dashboard(ChangingScreen):
                 yield BusyPanel(id="busy")
                 yield WaitingPanel(id="waiting")
         with Horizontal(id="bottom"):
-            yield RequestList(id="requests", classes=self._pane("requests"))
+            can_fire = self.feed.backend.capabilities.fire
+            yield RequestList(can_fire=can_fire, id="requests", classes=self._pane("requests"))
             yield SpeedChart(id="speed", classes=self._pane("speed"))
             yield TabStrip(id="tabs")
             yield FindingsList(id="findings", classes=self._pane("findings"))

@@ -113,6 +113,7 @@ async def test_r_asks_a_server_that_is_gone_and_plays_a_recording_again() -> Non
         await look(pilot)
         await assert_shows(pilot, "● ok")
         assert "press r" not in text_of(app)
+        assert "press f" not in text_of(app)
 
 
 @pytest.mark.parametrize("scene", [REMOTE, WORKING])
