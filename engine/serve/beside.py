@@ -25,7 +25,7 @@ def listen_beside(address: str, flags: EngineFlags) -> Callable[[EngineHost], No
 
     Raises `OSError` or `ValueError`.
     """
-    from .server import bind, make_server
+    from .http_server import bind, make_server
     from .state import ServerState, read_keys
 
     host, port = split_address(address)

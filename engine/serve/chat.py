@@ -1,24 +1,21 @@
-"""Chat bodies: checking them and rendering them with the model's template (spec §7.10)."""
+"""From a chat body to its prompt and to the fields of a completion that it sets (spec §7.10)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
-from ..model.template_caps import read_caps
+from .chat_renderer import ChatRenderer
 from .errors import ThrownError
 from .fields import to_int32
 from .json_words import not_of_type, type_name
-from .messages import Message, join_parts, read_messages, with_called_objects, with_contents
+from .messages import Message, join_parts, read_messages
 from .tools import check_tools
 from .unfollowed import REASONING_FORMATS
 
 __all__ = ["ChatPrompt", "ChatRules", "read_chat"]
 
-FAILED = "Unable to generate parser for this template. Automatic parser generation failed:"
-CHANNEL = "<|channel|>"  # only templates with it tell developers from the system
 CHAT_FORMAT = 2  # "peg-native", by its number
 JSON_FORMATS = ("json_object", "json_schema")
 MOST_PROBS = 20  # of a body that asks for probabilities and does not say how many
@@ -26,9 +23,10 @@ MOST_PROBS = 20  # of a body that asks for probabilities and does not say how ma
 
 @dataclass(frozen=True, slots=True)
 class ChatPrompt:
-    """The rendered text, and the text of a last message to go on with; a stream may not repeat that.
+    """``text``: the rendered prompt. ``fields``: fields of a completion that the chat sets, whatever the body says.
 
-    ``fields`` are those of a completion that the chat sets, whatever the body says.
+    ``prefill``: the text of a last message that the answer goes on with, "" for none; it stands before the generated
+    text. ``streamed_prefill``: as much of it as a stream repeats, which is all or nothing.
     """
 
     text: str
@@ -39,50 +37,16 @@ class ChatPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ChatRules:
-    """What the command line says about chats; ``variables`` are seen by the template unless a body says otherwise.
+    """What the command line says about chats.
 
-    ``thinks`` None = unless the body wants no effort.
+    ``variables``: what templates see by name, where the body says nothing else. ``thinks``: whether thoughts are
+    wanted; None = unless the body asks for no effort. ``prefills``: whether an answer goes on with a last message of
+    the assistant.
     """
 
     variables: Mapping[str, object] = field(default_factory=dict)
     thinks: bool | None = None
     prefills: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Renderer:
-    """A template with all it sees besides the messages."""
-
-    tokenizer: Tokenizer
-    template: str
-    variables: Mapping[str, object]
-
-    def render(self, messages: Sequence[Message]) -> tuple[str, str, str]:
-        """The text of the messages, the same with what asks for an answer after them, and that alone."""
-        caps = read_caps(self.template)
-        told = messages if CHANNEL in self.template else [_of_the_system(message) for message in messages]
-        if caps.only_text or caps.only_parts:
-            told = with_contents(told, as_parts=caps.only_parts)
-        if not caps.supports_system_role:
-            told = _merged(told)
-        if caps.supports_object_arguments:
-            told = with_called_objects(told)
-        plain, asking = self._text(told, add=False), self._text(told, add=True)
-        pairs = enumerate(zip(plain, asking, strict=False))
-        same = next((place for place, (one, other) in pairs if one != other), min(len(plain), len(asking)))
-        return plain, asking, asking[same:]
-
-    def _text(self, messages: Sequence[Message], *, add: bool) -> str:
-        bos, eos = self._spelled(self.tokenizer.bos), self._spelled(self.tokenizer.eos)
-        variables = {"bos_token": bos, "eos_token": eos, **self.variables}
-        try:
-            text = render_chat(self.template, messages, add_generation_prompt=add, variables=variables)
-            return text.removeprefix(bos) if self.tokenizer.add_bos else text
-        except ChatTemplateError as error:
-            raise ThrownError(f"{FAILED} {error}") from None
-
-    def _spelled(self, token: int | None) -> str:
-        return "" if token is None else self.tokenizer.piece(token, special=True).decode("utf-8", "replace")
 
 
 def read_chat(
@@ -97,16 +61,17 @@ def read_chat(
     check_tools(body)
     add, goes_on = _ending(body, messages, rules)
     _check_reasoning_format(body)
-    renderer = _Renderer(tokenizer, template, _variables(body, rules))
+    renderer = ChatRenderer(tokenizer, template, _variables(body, rules))
     if goes_on:
         return _continued(body, messages, renderer)
-    plain, asking, generation_prompt = renderer.render(messages)
-    return ChatPrompt(asking if add else plain, fields=_fields(body, generation_prompt))
+    shown = renderer.render(messages)
+    return ChatPrompt(shown.asking if add else shown.plain, fields=_fields(body, shown.generation_prompt))
 
 
-def _continued(body: Mapping[str, object], messages: Sequence[Message], renderer: _Renderer) -> ChatPrompt:
-    """A last message that is the beginning of the answer; its parts stand two lines apart."""
-    plain, _, generation_prompt = renderer.render(messages[:-1])
+def _continued(body: Mapping[str, object], messages: Sequence[Message], renderer: ChatRenderer) -> ChatPrompt:
+    """The prompt whose last message is the beginning of the answer; an empty line stands between that one's parts."""
+    shown = renderer.render(messages[:-1])
+    plain, generation_prompt = shown.plain, shown.generation_prompt
     given = body["messages"]
     last = given[-1] if isinstance(given, list) and given else {}
     begun, told = join_parts(last.get("content"), "\n\n"), body.get("continue_final_message")
@@ -118,23 +83,6 @@ def _continued(body: Mapping[str, object], messages: Sequence[Message], renderer
     return ChatPrompt(plain, prefill, prefill if is_repeated else "", _fields(body, generation_prompt))
 
 
-def _merged(messages: Sequence[Message]) -> Sequence[Message]:
-    """A first message of the system goes into the next one, and is left out where there is none."""
-    if not messages or messages[0]["role"] != "system":
-        return messages
-    first, *others = messages
-    if not others:
-        return others
-    if not (isinstance(one := first["content"], str) and isinstance(other := others[0]["content"], str)):
-        raise ThrownError(not_of_type("string", []))
-    content = f"{one}\n{other}"
-    return [{**others[0], "content": content}, *others[1:]]
-
-
-def _of_the_system(message: Message) -> Message:
-    return {**message, "role": "system"} if message["role"] == "developer" else message
-
-
 def _check_response_format(value: object) -> None:
     kind = value.get("type") if isinstance(value, dict) else None
     if isinstance(kind, str) and kind not in ("", "text", *JSON_FORMATS):
@@ -142,6 +90,7 @@ def _check_response_format(value: object) -> None:
 
 
 def _wants_continuation(body: Mapping[str, object]) -> bool:
+    """Whether the body itself asks for an answer that goes on with the last message."""
     told = body.get("continue_final_message")
     return told is True or told in ("content", "reasoning_content")
 
@@ -174,7 +123,7 @@ def _check_reasoning_format(body: Mapping[str, object]) -> None:
 
 
 def _variables(body: Mapping[str, object], rules: ChatRules) -> dict[str, object]:
-    """What the template sees by name: the body may add to it."""
+    """What the template sees by name, besides the messages: what the command line says, and over it the body."""
     given = body.get("chat_template_kwargs")
     variables = {**rules.variables, **(given if isinstance(given, dict) else {})}
     if isinstance(thinks := variables.get("enable_thinking"), str):
@@ -190,6 +139,7 @@ def _variables(body: Mapping[str, object], rules: ChatRules) -> dict[str, object
 
 
 def _fields(body: Mapping[str, object], generation_prompt: str) -> dict[str, object]:
+    """The fields of a completion that a chat sets. Raises `ThrownError`."""
     fields: dict[str, object] = {
         "chat_format": CHAT_FORMAT,
         "generation_prompt": generation_prompt,

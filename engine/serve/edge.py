@@ -34,7 +34,7 @@ class Edge:
         self._answers: OrderedDict[object, int] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer what needs no handler; pass on the rest."""
+        """Answer what no handler has to see; pass on the rest."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -47,7 +47,10 @@ class Edge:
         await (answer or self._app)(scope, _limited(receive), self._finishing(scope, headers, send))
 
     def _early_answer(self, scope: Scope, headers: Headers) -> Response | None:
-        """OPTIONS, then loading, then the key."""
+        """The answer to what no handler sees; None = the handler's turn.
+
+        In llama-server's order: OPTIONS, any request while the model is loading, one without a key.
+        """
         if scope["method"] == "OPTIONS":
             return Response(b"", headers=preflight(self._state.flags.http))
         if self._state.host is None and scope["path"] != "/":
@@ -59,7 +62,7 @@ class Edge:
         return Response(status_code=400) if scope["method"] in UNROUTED else None
 
     def _finishing(self, scope: Scope, request: Headers, send: Send) -> Send:
-        """Add the headers that every answer carries."""
+        """A ``send`` that adds the headers which every answer carries."""
 
         async def finish(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -80,7 +83,7 @@ class Edge:
         return finish
 
     def _count(self, scope: Scope) -> int:
-        """Answers so far on this connection, this one included."""
+        """Answers so far on this connection, this one included. Connections are told apart by the client's address."""
         client = scope.get("client")
         if client is None:
             return 1
@@ -92,7 +95,7 @@ class Edge:
 
 
 def _without_fragment(scope: Scope) -> Scope:
-    """A target ends at its first ``#``."""
+    """llama-server cuts a target off at its first ``#``; uvicorn does not."""
     raw_path, mark, _ = scope["raw_path"].partition(b"#")
     if mark:
         return {**scope, "raw_path": raw_path, "path": unquote(raw_path.decode("ascii")), "query_string": b""}
@@ -100,18 +103,19 @@ def _without_fragment(scope: Scope) -> Scope:
 
 
 def _told_length(headers: Headers) -> int:
+    """``Content-Length``, 0 where there is none."""
     text = headers.get("content-length", "")
     return int(text) if text.isdigit() else 0
 
 
 async def _drain(receive: Receive) -> None:
-    """Read on, or the client would see a reset connection instead of the answer."""
+    """Read the body to its end: a client that is still sending would see a reset connection instead of the answer."""
     while (await receive()).get("more_body"):
         pass
 
 
 def _limited(receive: Receive) -> Receive:
-    """Count what comes, for bodies whose head does not tell their length."""
+    """A ``receive`` that raises `UnreadableError` where a body that did not tell its length gets too long."""
     size = 0
 
     async def count() -> Message:

@@ -1,4 +1,4 @@
-"""The head of a request, by cpp-httplib's rules."""
+"""The head of a request, by cpp-httplib's rules: its first line, its headers, and what they say about its body."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class RefusedError(Exception):
-    """What was sent is no request; ``status`` 0 = it gets no answer."""
+    """What was sent is no request. ``status``: to answer with, 0 = close the connection without an answer."""
 
     def __init__(self, why: str, status: int = 400) -> None:
         super().__init__(why)
@@ -31,7 +31,7 @@ class RefusedError(Exception):
 
 @dataclass(slots=True)
 class Head:
-    """The first line and the headers, by their names in lower case."""
+    """``version``: "1.0" or "1.1". ``headers``: names in lower case and values, in order."""
 
     method: bytes
     target: bytes
@@ -39,7 +39,7 @@ class Head:
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     def values(self, name: bytes) -> list[bytes]:
-        """All values of a header."""
+        """The values of all lines of a header."""
         return [value for known, value in self.headers if known == name]
 
     @property
@@ -51,7 +51,7 @@ class Head:
 
     @property
     def expects(self) -> bool:
-        """Whether the client waits for a word before it sends the body."""
+        """Whether the client waits for a ``100 Continue`` before it sends the body."""
         has_body = self.chunked or bool(self.length)
         return has_body and self.version == b"1.1" and has_token(self.headers, b"expect", b"100-continue")
 
@@ -68,7 +68,7 @@ class Head:
         return int(lengths[0]) if lengths else None
 
     def check(self) -> None:
-        """Raise `RefusedError` where it is not clear how long the body is."""
+        """Raise `RefusedError` where the length of the body is unclear, or Accept or Range name nothing."""
         lengths = self.values(b"content-length")
         if len(set(lengths)) > 1 or any(not length.isdigit() or int(length) > LARGEST for length in lengths):
             raise RefusedError("no length")
@@ -81,31 +81,33 @@ class Head:
 
 
 def has_token(headers: Headers, name: bytes, token: bytes) -> bool:
-    """Whether a header's comma list has a word, in upper or lower case."""
+    """Whether the comma-separated list of a header has a word, in upper or lower case."""
     return any(
         word.strip(b" \t").lower() == token for known, value in headers if known == name for word in value.split(b",")
     )
 
 
 def _entries(values: list[bytes]) -> list[bytes]:
-    """The entries of a list over all lines of a header."""
+    """The entries of a comma-separated list that may go over several lines of a header."""
     return [word for value in values for entry in value.split(b",") if (word := entry.strip(b" \t"))]
 
 
 def _is_accept(entry: bytes) -> bool:
+    """Whether an entry of Accept is ``*`` or has a ``/``, and its weight ``q``, if any, is a number from 0 to 1."""
     media, *parameters = (word.strip(b" \t") for word in entry.split(b";"))
     weights = [word[2:].strip(b" \t") for word in parameters if word[:2].lower() == b"q="]
     return (media == b"*" or b"/" in media) and (not weights or WEIGHT.fullmatch(weights[0]) is not None)
 
 
 def _check_range(value: bytes) -> None:
-    """Raises `RefusedError` where it names no bytes."""
+    """Raise `RefusedError` where a Range is not ``bytes=`` and first and last numbers."""
     named = [RANGE.fullmatch(entry) for entry in _entries([value.removeprefix(b"bytes=")])]
     if not value.startswith(b"bytes=") or not named or not all(one and _is_rising(one) for one in named):
         raise RefusedError("no range", 416)
 
 
 def _is_rising(found: re.Match[bytes]) -> bool:
+    """Whether ``first-last`` has one number at least, and the first is not above the last."""
     first, last = found.groups()
     return bool(first or last) and not (first and last and int(first) > int(last))
 

@@ -1,4 +1,4 @@
-"""Reading the messages of a chat body (spec §7.10)."""
+"""The messages of a chat body: checked, and brought into the form that templates see (spec §7.10)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_messages(body: Mapping[str, object]) -> list[Message]:
 
 
 def join_parts(content: object, between: str) -> str:
-    """The text of a content: a string, or the texts of its parts."""
+    """The text of a content, which is a string or a list of parts; ``between`` stands between two parts."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
     text = ""
@@ -42,7 +42,7 @@ def join_parts(content: object, between: str) -> str:
 
 
 def with_contents(messages: Sequence[Message], *, as_parts: bool) -> list[Message]:
-    """Messages whose contents are all lists of parts, or all texts."""
+    """The messages with all contents as lists of parts, or all as texts."""
     return [{**message, "content": _content(message["content"], as_parts=as_parts)} for message in messages]
 
 
@@ -53,7 +53,7 @@ def _content(content: object, *, as_parts: bool) -> object:
 
 
 def with_called_objects(messages: Sequence[Message]) -> list[Message]:
-    """Messages whose calls of tools have their arguments as values, not spelled out. Raises `ThrownError`."""
+    """The messages with the arguments of tool calls as JSON values instead of texts. Raises `ThrownError`."""
     return [
         {**message, "tool_calls": [_with_values(call) for call in calls]} if isinstance(calls, list) else message
         for message in messages
@@ -98,7 +98,7 @@ def _check_part(part: object) -> None:
 
 
 def _message(given: Message) -> Message:
-    """The second round: types, and what templates get to see. Raises `ValueError`."""
+    """The second round: checks types and returns what templates see of a message. Raises `ValueError`."""
     if "role" not in given:
         raise ValueError(f"Missing 'role' in message: {write_json(given)}")
     message: Message = {"role": _text(given, "role")}
@@ -113,6 +113,7 @@ def _message(given: Message) -> Message:
 
 
 def _text(members: Mapping[str, object], name: str) -> str:
+    """A member that has to be a text. Raises `ValueError`."""
     if name not in members:
         raise ValueError(no_key(name))
     value = members[name]

@@ -1,4 +1,7 @@
-"""uvicorn's protocol on our wire, which answers what cannot be read as llama-server does: by a status and no body."""
+"""What uvicorn runs for each connection: its own protocol with `Wire` in the place of h11's parser.
+
+What cannot be read is answered as llama-server does: by a status without a body.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,37 @@ from .wire import Wire
 
 __all__ = ["Http"]
 
-UNREADABLE = [(b"Server", b"llama.cpp"), (b"Connection", b"close"), (b"Content-Length", b"0")]
-CUT_OFF = [(b"Server", b"llama.cpp"), (b"Access-Control-Allow-Origin", b""), *UNREADABLE[1:]]
+SERVER = (b"Server", b"llama.cpp")
+EMPTY_AND_LAST = [(b"Connection", b"close"), (b"Content-Length", b"0")]
+FOR_BAD_HEAD = [SERVER, *EMPTY_AND_LAST]
+FOR_BAD_BODY = [SERVER, (b"Access-Control-Allow-Origin", b""), *EMPTY_AND_LAST]
 
 
 class Http(H11Protocol):
-    """Other rules for requests, other refusals, and no patience with a client that says nothing."""
+    """Reads by other rules, refuses in other words, and closes connections on which no first request comes."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.conn: Any = Wire()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request as long as for the next ones."""
+        """Wait no longer for the first request than for the ones after it; uvicorn would wait for ever."""
         super().connection_made(transport)
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse; why is not told."""
+        """Close, after an answer with `Wire.refusal` as its status where that is no 0. The client is not told why."""
         if self.conn.our_state is h11.IDLE and self.conn.refusal:
-            headers = CUT_OFF if self.conn.is_in_body else UNREADABLE
+            headers = FOR_BAD_BODY if self.conn.is_in_body else FOR_BAD_HEAD
             refusal = h11.Response(status_code=self.conn.refusal, headers=headers)
             self.transport.write(self.conn.send(refusal) + self.conn.send(h11.EndOfMessage()))
         self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """A client that says it has no more still hears an answer, and in the middle of a request what is wrong.
+        """The client has no more to say. Returns whether the connection stays open for an answer (asyncio's rule).
 
-        The handler is woken: it may take the client for gone. An answer that has begun, a stream, ends.
+        A request that is not complete is refused. A complete one is answered, unless its handler, which is woken, takes
+        the client for gone. An answer that has begun, a stream, ends.
         """
         self.conn.receive_data(b"")
         if self.conn.is_reading:

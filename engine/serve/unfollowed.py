@@ -1,4 +1,4 @@
-"""Fields about reasoning, grammars and adapters: checked and shown, and nothing here follows them."""
+"""Fields about reasoning, grammars and adapters: checked as llama-server does and shown again, without effect here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRIGGER_TOKEN, TRIGGER_WORD = 0, 1  # types of what starts a lazy grammar
 
 @dataclass(frozen=True, slots=True)
 class Unfollowed:
-    """What is shown again, and the special tokens whose text an answer is to carry."""
+    """``shown``: the fields as /slots shows them. ``preserved``: special tokens whose text an answer carries."""
 
     shown: Mapping[str, object]
     preserved: frozenset[int]
@@ -64,13 +64,13 @@ def read_unfollowed(fields: Fields, tokenizer: Tokenizer, reasoning_format: str)
 
 
 def check_adapters(value: object) -> None:
-    """Raises `ApiError` where they are no list; the server looks at it before `read_unfollowed`'s other fields."""
+    """Raise `ApiError` where ``lora`` is no list, which the server checks before the fields of `read_unfollowed`."""
     if value is not None and not isinstance(value, list):
         raise ApiError("Field 'lora': Error: 'lora' must be an array of objects with 'id' and 'scale' fields")
 
 
 def _adapters(value: object) -> list[dict[str, object]]:
-    """No adapter is loaded, so that whatever is asked of them changes nothing."""
+    """The scale asked for each adapter, by its id; none is loaded, so that this changes nothing."""
     if not isinstance(value, list):
         return []
     asked = [Fields(item if isinstance(item, dict) else {}) for item in value]
@@ -100,7 +100,7 @@ def _check_parser(fields: Fields) -> None:
 
 
 def _preserved(value: object, tokenizer: Tokenizer) -> frozenset[int]:
-    """The words that are one token; others are passed over."""
+    """The tokens of those words that are a single token."""
     found: set[int] = set()
     for word in items_of(value):
         if not isinstance(word, str):
@@ -111,7 +111,7 @@ def _preserved(value: object, tokenizer: Tokenizer) -> frozenset[int]:
 
 
 def _trigger(item: object, preserved: frozenset[int], tokenizer: Tokenizer) -> dict[str, object]:
-    """What would start a lazy grammar, as it is shown."""
+    """One trigger of a lazy grammar as it is shown: a word that is a single token becomes that token."""
     kind = to_int32(_number(_member(item, "type")))
     value = _member(item, "value")
     if not isinstance(value, str):
@@ -131,6 +131,7 @@ def _trigger(item: object, preserved: frozenset[int], tokenizer: Tokenizer) -> d
 
 
 def _member(item: object, name: str) -> object:
+    """A member of a trigger. Raises `ApiError`."""
     if not isinstance(item, dict):
         raise ApiError(f"Field 'grammar_triggers': {no_object(item)}")
     if name not in item:

@@ -1,7 +1,7 @@
-"""HTTP/1 on the wire, read and written as llama-server does (cpp-httplib's rules): bytes in, events out, no socket.
+"""HTTP/1 by the rules of cpp-httplib, llama-server's HTTP library: bytes in, events out, no socket.
 
-Has the face of an `h11.Connection`, so that uvicorn can drive it. h11 itself is stricter about requests: it wants
-a Host, knows no empty line before a request, and takes lines that end in a bare line feed.
+`Wire` stands in for an `h11.Connection`, so that uvicorn can drive it. h11 itself has other rules: it wants a Host,
+takes no empty line before a request, and takes lines that end in a bare line feed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ PHRASES = {status.value: status.phrase for status in HTTPStatus} | {
 }
 MORE: Any = h11.NEED_DATA
 WAIT: Any = h11.PAUSED
-BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
+BODY_METHODS = (b"POST", b"PUT", b"PATCH", b"DELETE")
 T = TypeVar("T")
 Reading = Generator[Any, None, T]
+"""A piece of reading: yields events and `MORE`, and returns what it has read."""
 
 
 @dataclass(frozen=True, init=False)
-class Asked(h11.Request):
-    """A request that was checked here."""
+class CheckedRequest(h11.Request):
+    """A request that `heads` has checked. h11's own checks, made in its constructor, would refuse some that pass."""
 
     def __init__(self, head: Head) -> None:
         target = bytes(head.target) if head.target.isascii() else _escaped(head.target)
@@ -41,13 +42,15 @@ class Asked(h11.Request):
 
 
 def _escaped(target: bytes) -> bytes:
+    """The target with ``%`` escapes for the bytes that are not ASCII, which uvicorn cannot read."""
     return b"".join(b"%%%02X" % byte if byte > 126 else bytes((byte,)) for byte in target)
 
 
 class Wire:
-    """One connection, the server's side; ``refusal`` = the status of what could not be read, 0 = none.
+    """One connection, seen from the server.
 
-    ``our_state`` and ``their_state`` are h11's.
+    ``our_state`` and ``their_state`` are h11's: how far the answer and the request are. ``refusal`` is the status to
+    answer with after `next_event` has raised, 0 = close without an answer.
     """
 
     def __init__(self) -> None:
@@ -64,17 +67,17 @@ class Wire:
 
     @property
     def they_are_waiting_for_100_continue(self) -> bool:
-        """Whether the body comes only after a word of ours."""
+        """Whether the client sends the body only after a ``100 Continue``."""
         return self.their_state is h11.SEND_BODY and self._head is not None and self._head.expects
 
     @property
     def is_in_body(self) -> bool:
-        """Whether the head of a request is here and its body is not."""
+        """Whether the head of a request has come and its body not all."""
         return self.their_state is h11.SEND_BODY
 
     @property
     def is_reading(self) -> bool:
-        """Whether a request has begun to come and is not all here."""
+        """Whether a request has begun to come and is not complete."""
         return self.is_in_body or (self.their_state is h11.IDLE and (self._in_head or bool(self._buffer)))
 
     @property
@@ -82,7 +85,7 @@ class Wire:
         return self._ended and not self._buffer
 
     def receive_data(self, data: bytes) -> None:
-        """Take bytes; none = no more will come."""
+        """Take bytes from the client; b"" = it has closed its side."""
         self._buffer += data
         self._ended = self._ended or not data
 
@@ -101,6 +104,7 @@ class Wire:
     # reading
 
     def _read(self) -> Reading[None]:
+        """Yields the events of one request after the other, `MORE` where bytes lack, `WAIT` while one is answered."""
         while True:
             line = yield from self._line()
             if not line:  # one empty line may stand before a request
@@ -112,7 +116,7 @@ class Wire:
             head.check()
             self._head, self.their_state, self._in_head = head, h11.SEND_BODY, False
             self._closes = not head.persistent
-            yield Asked(head)
+            yield CheckedRequest(head)
             yield from self._body(head)
             self.their_state = h11.DONE
             yield h11.EndOfMessage()
@@ -120,7 +124,10 @@ class Wire:
                 yield WAIT
 
     def _line(self) -> Reading[bytes]:
-        """The bytes before the next CRLF."""
+        """Reads up to the next CRLF and returns what stands before it.
+
+        A first line that never ends gets no answer: the client may not speak HTTP at all.
+        """
         while (end := self._buffer.find(b"\r\n", 0, LONGEST_LINE)) < 0:
             if len(self._buffer) >= LONGEST_LINE or (self._ended and self.is_reading):
                 begins = not self._in_head and not self.is_in_body and not self._ended
@@ -134,6 +141,7 @@ class Wire:
         return taken
 
     def _body(self, head: Head) -> Reading[None]:
+        """Yields the body: in chunks, of the told length, or up to the end of a connection that closes anyway."""
         if head.chunked:
             while size := chunk_size((yield from self._line())):
                 yield from self._bytes(size)
@@ -143,11 +151,12 @@ class Wire:
                 add_header(head, line)
         elif head.length is not None:
             yield from self._bytes(head.length)
-        elif self._buffer and not head.persistent and head.method.decode() in BODY_METHODS:
+        elif self._buffer and not head.persistent and head.method in BODY_METHODS:
             while self._buffer or not self._ended:
                 yield h11.Data(self._take(len(self._buffer))) if self._buffer else MORE
 
     def _bytes(self, count: int) -> Reading[None]:
+        """Yields ``count`` bytes of a body as they come."""
         while count:
             if self._buffer:
                 data = self._take(count)
@@ -161,12 +170,12 @@ class Wire:
     # writing
 
     def send(self, event: h11.Event) -> bytes:
-        """The bytes of an event."""
+        """The bytes that tell the client of an event."""
         match event:
             case h11.InformationalResponse():
                 return b"HTTP/1.1 100 Continue\r\n\r\n"
             case h11.Response():
-                return self._begun(event.status_code, list(event.headers))
+                return self._response_head(event.status_code, list(event.headers))
             case h11.Data():
                 data = bytes(event.data)
                 return b"%x\r\n%s\r\n" % (len(data), data) if self._chunked and data else data
@@ -176,8 +185,8 @@ class Wire:
         self.our_state = h11.CLOSED
         return b""
 
-    def _begun(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
-        """The head of an answer; one of unknown length goes out in chunks, whatever the version."""
+    def _response_head(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+        """Status line and headers. An answer without a length goes out in chunks, also to a client of HTTP/1.0."""
         names = {name for name, _ in headers}
         is_head = self._head is not None and self._head.method == b"HEAD"
         self._chunked = b"content-length" not in names and not is_head

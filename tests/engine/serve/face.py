@@ -15,7 +15,7 @@ from slotview.engine.host import EngineHost
 from slotview.engine.loading import build_core
 from slotview.engine.model.interface import Model
 from slotview.engine.pace import microseconds
-from slotview.engine.serve.server import bind, make_server
+from slotview.engine.serve.http_server import bind, make_server
 from slotview.engine.serve.state import ServerState, read_keys
 from tests.engine.stub_model import StubModel
 

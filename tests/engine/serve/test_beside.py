@@ -12,7 +12,7 @@ from slotview.engine.host import EngineHost
 from slotview.engine.loading import build_core
 from slotview.engine.pace import microseconds
 from slotview.engine.serve.beside import listen_beside, split_address
-from slotview.engine.serve.server import bind
+from slotview.engine.serve.http_server import bind
 from tests.engine.stub_model import StubModel
 
 from .face import until

@@ -1,0 +1,89 @@
+"""The socket that is listened on, and uvicorn on it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import current_thread, main_thread
+
+import uvicorn
+
+from .app import make_app
+from .protocol import Http
+from .state import ServerState
+
+__all__ = ["address_of", "bind", "make_server"]
+
+BACKLOG = 2048
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Listen on an address, or on a unix socket where the host ends in ``.sock``. Raises `OSError`."""
+    if host.endswith(".sock"):
+        if not hasattr(socket, "AF_UNIX"):
+            raise OSError("this system has no unix sockets")
+        Path(host).unlink(missing_ok=True)
+        listening = socket.socket(socket.AF_UNIX)
+        listening.bind(host)
+    else:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # asyncio sends small answers at once only where the protocol is named
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        if os.name != "nt":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError:
+            listening.close()
+            raise
+    listening.listen(BACKLOG)
+    listening.setblocking(False)
+    return listening
+
+
+def address_of(listening: socket.socket, host: str) -> str:
+    """Where a bound socket is reached, as the log tells it; ``host`` as it was given to `bind`."""
+    if host.endswith(".sock"):
+        return f"unix://{host}"
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listening.getsockname()[1]}"
+
+
+class QuietServer(uvicorn.Server):
+    """Ends by itself on SIGINT or SIGTERM, at once on the second one, and does not raise the signal again."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals while serving, where this is the main thread."""
+        if current_thread() is not main_thread():
+            yield
+            return
+        before = {kind: signal.signal(kind, self.handle_exit) for kind in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+
+def make_server(state: ServerState) -> uvicorn.Server:
+    """A uvicorn server that says nothing itself."""
+    config = uvicorn.Config(
+        make_app(state),
+        log_config=None,
+        log_level="critical",  # a stream cut off at the end is no news
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=1,
+        backlog=BACKLOG,
+        lifespan="off",
+        ws="none",
+        http=Http,
+    )
+    return QuietServer(config)

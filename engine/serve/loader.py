@@ -1,0 +1,68 @@
+"""Loading the model behind a socket that is open already (spec §7.1), and the log lines from then on."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import uvicorn
+
+from ..context import ContextPlan
+from ..events import EventBatch, EventRing, LogLine
+from ..host import EngineHost
+from ..loading import StartError, build_core, load
+from ..pace import microseconds, profile
+from .printer import LogPrinter
+from .state import ServerState
+
+__all__ = ["Loader"]
+
+
+class Loader(Thread):
+    """Loads the model and lets requests in. Where that goes wrong it ends the server and has ``failed``."""
+
+    def __init__(self, state: ServerState, log: LogPrinter, server: uvicorn.Server, address: str) -> None:
+        super().__init__(daemon=True)
+        self._state = state
+        self._log = log
+        self._server = server
+        self._address = address
+        self.failed = False
+
+    def run(self) -> None:
+        """What the thread does."""
+        flags, log = self._state.flags, self._log
+        name = flags.model or "the bundled model"
+        log.line("I", f"srv    load_model: loading model '{name}'")
+        try:
+            model = load(flags)
+            core = build_core(flags, model, microseconds())
+            host = EngineHost(core, profile(flags.pace), EventRing(65536))
+        except Exception as error:  # whatever it is, a server that never gets ready helps nobody
+            why = str(error) if isinstance(error, StartError) else f"{type(error).__name__}: {error}"
+            log.line("E", f"srv    load_model: failed to load model, '{name}': {why}")
+            self.failed = True
+            self._server.should_exit = True
+            return
+        _print_plan(log, core.plan)
+        host.start()
+        Thread(target=_follow, args=(host, log), name="slotview-log", daemon=True).start()
+        self._state.host = host
+        log.line("I", "srv  llama_server: model loaded")
+        log.line("I", f"srv  llama_server: listening on {self._address}")
+
+
+def _print_plan(log: LogPrinter, plan: ContextPlan) -> None:
+    for line in plan.log:
+        log.line(line.level, line.prefix + line.text)
+    for note in plan.notes:
+        log.line("I", f"srv    load_model: note: {note}")
+
+
+def _follow(host: EngineHost, log: LogPrinter) -> None:
+    """Print the core's log lines as they come."""
+    batch = EventBatch()
+    while host.is_running:
+        batch = host.ring.wait_after(batch.cursor, timeout=0.5)
+        for event in batch.events:
+            if isinstance(event, LogLine):
+                log.line(event.level, event.text, round(event.time * 1e6))
