@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,7 +61,7 @@ class RequestList(RowList[RequestView]):
     def __init__(
         self,
         *,
-        can_fire: bool = True,
+        can_fire: Callable[[], bool] = lambda: True,
         id: str | None = None,  # noqa: A002 (Textual's name)
         classes: str | None = None,
     ) -> None:
@@ -90,7 +90,9 @@ class RequestList(RowList[RequestView]):
 
     def draw_empty(self) -> str:
         """Say what to press, where that does something."""
-        return "none yet: press f to fire prompts" if self._can_fire else "none: there is no server to fire prompts at"
+        return (
+            "none yet: press f to fire prompts" if self._can_fire() else "none: there is no server to fire prompts at"
+        )
 
     def key_of(self, row: RequestView) -> Hashable:
         """A request is known by its number."""

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.backend import FireRequest
+from slotview.engine.backend import Capabilities, FireRequest
 from slotview.engine.events import LogLine
 from slotview.engine.observe.recording import ReplayBackend
 from slotview.engine.snapshot import Health, HealthState, KvPool, PollView, ServerFacts, Snapshot, WaitingView
@@ -114,6 +114,18 @@ async def test_r_asks_a_server_that_is_gone_and_plays_a_recording_again() -> Non
         await assert_shows(pilot, "● ok")
         assert "press r" not in text_of(app)
         assert "press f" not in text_of(app)
+
+
+async def test_prompts_can_be_fired_once_the_server_has_answered() -> None:
+    app, backend = make_app(REMOTE)
+    able, backend.capabilities = backend.capabilities, Capabilities()
+    async with run(app, (140, 45)) as pilot:
+        await look(pilot)
+        await assert_shows(pilot, "there is no server to fire prompts at")
+        backend.capabilities = able
+        backend.push(replace(REMOTE, time=REMOTE.time + 1))
+        await look(pilot)
+        await assert_shows(pilot, "none yet: press f to fire prompts")
 
 
 @pytest.mark.parametrize("scene", [REMOTE, WORKING])
