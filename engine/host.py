@@ -103,8 +103,8 @@ class EngineHost:
 
         with self._wake:
             self._boundary.append(run)
+            self._interrupt.set()
             self._wake.notify()
-        self._interrupt.set()
         return future
 
     def replace(self, core: Core) -> None:
@@ -120,8 +120,8 @@ class EngineHost:
         """Stop the thread. Idempotent."""
         with self._wake:
             self._closing = True
+            self._interrupt.set()
             self._wake.notify()
-        self._interrupt.set()
         if self._thread.is_alive():
             self._thread.join(timeout=2.0)
 
@@ -148,6 +148,8 @@ class EngineHost:
             waiting, self._boundary = self._boundary, []
             for work in waiting:
                 work()
+            if not self._closing:
+                self._interrupt.clear()  # no step waited that it was meant for, or it has gone on
         with self._lock:
             began = microseconds()
             piece = self.core.begin(began)

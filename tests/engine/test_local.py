@@ -102,6 +102,16 @@ def test_a_retune_loses_no_token_and_repeats_none(start: Start) -> None:
     assert any(isinstance(event, Retuned) for event in backend.events(0).events)
 
 
+def test_the_first_prompt_after_a_retune_of_an_idle_engine_takes_the_devices_time(start: Start) -> None:
+    backend = start(pace=DeviceProfile("slow prompts", "for tests", 1.0, 0.0, 300.0, 0.0))
+    backend.retune(LaunchFlags(ctx_size=2048, parallel=2)).result(20)
+    (ticket,) = fire(backend, n_predict=1)
+    until(backend, all_over([ticket]))
+    first = ticket.view().first_token
+    assert first is not None
+    assert first >= 0.29
+
+
 def test_requests_that_lost_their_slot_to_a_retune_wait_again(start: Start) -> None:
     backend = start(pace=SLOW)
     tickets = fire(backend, count=4, n_predict=40)
