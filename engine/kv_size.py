@@ -9,12 +9,11 @@ __all__ = ["KV_TYPES", "KvShape", "KvType", "kv_bytes", "row_bytes"]
 
 @dataclass(frozen=True, slots=True)
 class KvType:
-    """A storage type: values and bytes of one block, and its number in files."""
+    """A storage type: values and bytes of one block. How values are stored in it stands in ``model/kv_types.py``."""
 
     name: str
     block_values: int
     block_bytes: int
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +29,15 @@ class KvShape:
 KV_TYPES = {
     kind.name: kind
     for kind in (
-        KvType("f32", 1, 4, 0),
-        KvType("f16", 1, 2, 1),
-        KvType("bf16", 1, 2, 30),
-        KvType("q8_0", 32, 34, 8),
-        KvType("q4_0", 32, 18, 2),
-        KvType("q4_1", 32, 20, 3),
-        KvType("iq4_nl", 32, 18, 20),
-        KvType("q5_0", 32, 22, 6),
-        KvType("q5_1", 32, 24, 7),
+        KvType("f32", 1, 4),
+        KvType("f16", 1, 2),
+        KvType("bf16", 1, 2),
+        KvType("q8_0", 32, 34),
+        KvType("q4_0", 32, 18),
+        KvType("q4_1", 32, 20),
+        KvType("iq4_nl", 32, 18),
+        KvType("q5_0", 32, 22),
+        KvType("q5_1", 32, 24),
     )
 }
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..context import ModelFacts
 from ..kv_size import KvShape, kv_bytes
-from ..model.interface import CellIds, FloatRows, KvStore, SequenceRun, TokenIds, Tokenizer
+from ..model.interface import CellIds, Floats, KvStore, SequenceRun, TokenIds, Tokenizer
 
 __all__ = ["VOCABULARY", "GhostKv", "GhostModel"]
 
@@ -79,14 +79,14 @@ class GhostModel:
         self.kv_shape = facts.shape or _SHAPE
         self.tokenizer: Tokenizer = GhostTokenizer()
         self.metadata: Mapping[str, object] = {}
-        self._rows: FloatRows = np.zeros((256, VOCABULARY), np.float32)
+        self._rows: Floats = np.zeros((256, VOCABULARY), np.float32)
         self._rows[:, 1] = 1.0
 
     def new_kv(self, n_stream: int, n_cells: int, type_k: str, type_v: str) -> KvStore:
         """Make cells that hold nothing."""
         return GhostKv(self.kv_shape, n_stream * n_cells, type_k, type_v)
 
-    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> FloatRows:
+    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> Floats:
         """Logits in which token 1 wins, one row for each run that wants them."""
         return self._rows[: sum(run.wants_logits for run in runs)]
 

@@ -10,12 +10,12 @@ from functools import partial
 
 import numpy as np
 
+from .arrays import CellIds, Floats
 from .attention_groups import GroupAttention
 from .attention_math import exponentials, key_operands
-from .attention_plan import AttentionPlan, CellIds, Span
+from .attention_plan import AttentionPlan, Span
 from .crew import Crew
 from .kv_store import KvTensor, TypedKvStore
-from .kv_types_float import Floats
 from .workspace import Workspace
 
 __all__ = ["Attention", "StepAttention"]

@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 
+from .arrays import Floats
 from .attention_math import exponentials, key_operands
 from .attention_plan import Group
 from .crew import Crew
 from .kv_store import KvTensor, TypedKvStore
-from .kv_types_float import Floats
 from .workspace import Workspace
 
 __all__ = ["GroupAttention"]

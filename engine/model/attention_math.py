@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .kv_types_float import Floats
+from .arrays import Floats
 from .matmul import MOST_OUTPUTS
 
 __all__ = ["exponentials", "key_operands"]

@@ -11,15 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import CellIds, Floats
 from .interface import SequenceRun
 from .kv_store import TypedKvStore
-from .kv_types_float import Floats
 
-__all__ = ["AttentionPlan", "CellIds", "Group", "Span", "plan_attention"]
+__all__ = ["AttentionPlan", "Group", "Span", "plan_attention"]
 
-CellIds = NDArray[np.intp]
 GROUPED_CELLS = 512
 PADDING = 32
 GROUP_FLOATS = 1 << 18

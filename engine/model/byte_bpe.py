@@ -9,22 +9,13 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel, Split
 from tokenizers.pre_tokenizers import Sequence as Steps
 
+from .byte_letters import BYTE_OF
 from .file_tokenizer import FileTokenizer
 from .gguf import ModelFileError
 from .pre_tokenizing import PreTokenizer
 from .vocab import Vocabulary
 
 __all__ = ["ByteBpeTokenizer"]
-
-
-def _byte_letters() -> dict[str, int]:
-    """The letter that stands for each byte in such vocabularies: itself where it prints, else one from U+0100 on."""
-    printing = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
-    others = [byte for byte in range(256) if byte not in printing]
-    return {chr(byte): byte for byte in printing} | {chr(256 + index): byte for index, byte in enumerate(others)}
-
-
-BYTE_OF = _byte_letters()
 
 
 class ByteBpeTokenizer(FileTokenizer):

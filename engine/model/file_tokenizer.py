@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .interface import TokenIds
+from .arrays import TokenIds
 from .token_kinds import HIDDEN, TokenKind
 from .vocab import SpecialToken, Vocabulary
 

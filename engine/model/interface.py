@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kv_size import KvShape
+from .arrays import CellIds, Floats, TokenIds
 
-__all__ = ["CellIds", "FloatRows", "KvShape", "KvStore", "Model", "SequenceRun", "TokenIds", "Tokenizer"]
-
-TokenIds = NDArray[np.int32]
-CellIds = NDArray[np.intp]
-FloatRows = NDArray[np.float32]
+__all__ = ["CellIds", "Floats", "KvShape", "KvStore", "Model", "SequenceRun", "TokenIds", "Tokenizer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +154,7 @@ class Model(Protocol):
     def new_kv(self, n_stream: int, n_cells: int, type_k: str, type_v: str) -> KvStore:
         """Allocate a store of ``n_stream`` × ``n_cells`` cells. Raises `ValueError` for a type that cannot be used."""
 
-    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> FloatRows:
+    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> Floats:
         """Compute all runs at once, storing K and V in their last cells.
 
         Returns logits [R, V], one row for each run that wants them, in the runs' order. The array may be reused by the

@@ -5,16 +5,14 @@ from __future__ import annotations
 import struct
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..kv_size import KvShape, row_bytes
+from .arrays import CellIds, Floats, Stored
 from .hadamard import hadamard, rotate_heads, rotation_size
-from .interface import KvShape
-from .kv_types import KvType, kv_type, row_bytes
-from .kv_types_float import Floats, Stored
+from .kv_types import KvType, kv_type
 
 __all__ = ["KvTensor", "TypedKvStore"]
 
-CellIds = NDArray[np.intp]
 QUERIES = kv_type("q8_0")
 HEADER = struct.Struct("<4I")
 HEADER_NAMES = ("v_trans", "n_layer", "n_rot_k", "n_rot_v")
@@ -45,7 +43,7 @@ class KvTensor:
     @property
     def row_bytes(self) -> int:
         """Bytes of one cell in one layer."""
-        return row_bytes(self.kind, self.n_head * self.head_dim)
+        return row_bytes(self.kind.name, self.n_head * self.head_dim)
 
     def put(self, layer: int, rows: CellIds | slice, values: Floats) -> None:
         """Store values [n, n_head × head_dim], which are already rotated, at n rows."""

@@ -8,10 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
+from .arrays import Floats, Stored
 from .kv_types_block import Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Iq4Nl
-from .kv_types_float import BF16, F16, F32, Floats, Stored
+from .kv_types_float import BF16, F16, F32
 
-__all__ = ["KV_TYPES", "KvType", "kv_type", "row_bytes"]
+__all__ = ["KV_TYPES", "KvType", "kv_type"]
 
 
 class KvType(Protocol):
@@ -58,8 +59,3 @@ def kv_type(name: str) -> KvType:
         return KV_TYPES[name]
     except KeyError:
         raise ValueError(f"Unsupported cache type: {name}") from None
-
-
-def row_bytes(kind: KvType, n_values: int) -> int:
-    """Bytes of a row of ``n_values`` values, a multiple of the block (spec §3.1)."""
-    return n_values // kind.block_values * kind.block_bytes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .kv_types_float import Floats, Stored
+from .arrays import Floats, Stored
 
 __all__ = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Iq4Nl"]
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BF16", "F16", "F32", "Floats", "Stored", "widen_f16"]
+from .arrays import Floats, Stored
 
-Floats = NDArray[np.float32]
-Stored = NDArray[Any]
-"""Items of one storage type: float32, int16 (f16), uint16 (bf16) or uint8 (blocks)."""
+__all__ = ["BF16", "F16", "F32", "widen_f16"]
 
 _F16_MANTISSA_SHIFT = 13
 _F16_SIGN_EXPONENT_MANTISSA = np.int32(-0x70000001)

@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
+from .arrays import Floats
 from .hparams import HParams
-from .kv_types_float import Floats
 from .matmul import Matrix, padded_size
 
 __all__ = ["Layer", "TensorSource", "load_layers"]

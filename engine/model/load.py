@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
 from .gguf import ModelFile, load_model_file
-from .interface import FloatRows, KvShape, KvStore, SequenceRun, Tokenizer
+from .interface import KvShape, KvStore, SequenceRun, Tokenizer
 from .kv_store import TypedKvStore
 from .tokenizer import load_tokenizer
 from .transformer import Transformer
@@ -85,7 +86,7 @@ class FileModel:
         """Allocate a store. Raises `ValueError` for a type that cannot be used."""
         return self._network.new_kv(n_stream, n_cells, type_k, type_v)
 
-    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> FloatRows:
+    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> Floats:
         """Logits [R, V] of the runs that want them; the array is reused by the next call."""
         return self._network.forward(runs, _own(kv))
 

@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
 from .blas import has_small_kernel
-from .kv_types_float import Floats
 
 __all__ = ["Matrix", "Product", "padded_size", "split_columns", "usable_rows"]
 

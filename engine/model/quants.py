@@ -12,10 +12,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
+
 __all__ = ["OTHER_TYPES", "QUANTS", "QUANTS_BY_NAME", "Quant", "dequantize"]
 
 Bytes: TypeAlias = NDArray[np.uint8]
-Floats: TypeAlias = NDArray[np.float32]
 Decoder: TypeAlias = Callable[[Bytes, Floats], None]
 
 CHUNK_VALUES = 1 << 16

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
 from .hparams import HParams, RopeScaling
-from .kv_types_float import Floats
 
 __all__ = ["Rope", "Turns", "rope_frequencies"]
 

@@ -11,15 +11,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
 from .attention import Attention, StepAttention
 from .attention_plan import plan_attention
 from .batch_pass import BatchPass
 from .blas import one_thread
 from .crew import Crew, usable_cores
 from .hparams import HParams
-from .interface import FloatRows, KvShape, SequenceRun
+from .interface import KvShape, SequenceRun
 from .kv_store import TypedKvStore
-from .kv_types_float import Floats
 from .layer import TensorSource, load_layers
 from .matmul import Matrix, Product, usable_rows
 from .rope import Rope, Turns
@@ -63,7 +63,7 @@ class Transformer:
         """Allocate a store. Raises `ValueError` for a type that cannot be used."""
         return TypedKvStore(self.kv_shape, n_stream, n_cells, type_k, type_v)
 
-    def forward(self, runs: Sequence[SequenceRun], kv: TypedKvStore) -> FloatRows:
+    def forward(self, runs: Sequence[SequenceRun], kv: TypedKvStore) -> Floats:
         """Logits [R, V] of the runs that want them, in order; valid until the next call. Stores K and V."""
         wanted: list[Floats] = []
         with np.errstate(all="ignore"), one_thread(), self._crew.shift():
@@ -144,7 +144,7 @@ class Transformer:
         if matrix.bias is not None:
             np.add(product.out, matrix.bias, out=product.out)
 
-    def _logits(self, last: Floats) -> FloatRows:
+    def _logits(self, last: Floats) -> Floats:
         """Logits [R, V] of hidden rows [R, E]."""
         product = self._logits_of(usable_rows(len(last)))
         normed = product.rows

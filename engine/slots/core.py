@@ -10,7 +10,7 @@ import numpy as np
 from ..backend import RetuneReport
 from ..context import ContextPlan
 from ..events import Event
-from ..model.interface import FloatRows, Model, TokenIds
+from ..model.interface import Floats, Model, TokenIds
 from ..model.sampling_params import RANDOM_SEED
 from ..snapshot import SlotDetails, Snapshot
 from .actions import Actions
@@ -52,7 +52,7 @@ class Core:
         self._decoding = Decoding(state, self._endings)
         self._sampling = SamplingStep(state, self._endings, self._prompts)
         self._view = View(state)
-        self._logits: FloatRows | None = None
+        self._logits: Floats | None = None
         self._failure = ""
         self._last_shape = (0, 0)
         self._rested = False

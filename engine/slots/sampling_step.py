@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from itertools import pairwise
 
-from ..model.interface import FloatRows
+from ..model.interface import Floats
 from ..model.sampling import Sampler, probabilities, sample_rows
 from . import answer
 from .batch import Piece
@@ -32,7 +32,7 @@ class SamplingStep:
         self._eog = state.tokenizer.eog
         self._pieces: dict[int, bytes] = {}
 
-    def run(self, piece: Piece, logits: FloatRows) -> None:
+    def run(self, piece: Piece, logits: Floats) -> None:
         """Do everything that follows a successful decode."""
         slots = [part[0] for part in piece.parts if part[3]]
         self._book(piece, bool(slots))
@@ -104,7 +104,7 @@ class SamplingStep:
         self._prompts.prime(child, child.job)
 
     @staticmethod
-    def _sample(rows: Sequence[Row], logits: FloatRows) -> Sequence[int]:
+    def _sample(rows: Sequence[Row], logits: Floats) -> Sequence[int]:
         if not rows:
             return ()
         samplers: list[Sampler] = []
@@ -118,7 +118,7 @@ class SamplingStep:
             sampler.accept(token)
         return tokens
 
-    def _settle(self, slot: Slot, token: int, logits: FloatRows, row: int) -> None:
+    def _settle(self, slot: Slot, token: int, logits: Floats, row: int) -> None:
         """One sampled token of one slot."""
         state, job = self._state, slot.job
         assert job is not None
@@ -150,7 +150,7 @@ class SamplingStep:
             piece = self._pieces[token] = self._state.tokenizer.piece(token, special=self._state.options.special)
         return piece
 
-    def _probs(self, slot: Slot, token: int, chunk: bytes, logits: FloatRows, row: int) -> TokenProbs:
+    def _probs(self, slot: Slot, token: int, chunk: bytes, logits: Floats, row: int) -> TokenProbs:
         """Probabilities beside a token, whose text is what was released with it (spec §7.9)."""
         assert slot.sampler is not None
         value, best = probabilities(logits[row], slot.sampler, token)

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from slotview.engine.context import LaunchFlags, ModelFacts, plan_context
-from slotview.engine.model.interface import FloatRows, KvStore, SequenceRun
+from slotview.engine.model.interface import Floats, KvStore, SequenceRun
 from slotview.engine.model.sampling_params import SamplingParams
 from slotview.engine.slots.core import Core
 from slotview.engine.slots.options import CoreOptions
@@ -27,7 +27,7 @@ class FreeModel(StubModel):
         super().__init__(tokenizer=ByteTokenizer(N_VOCAB))
         self._rows = np.random.default_rng(1).standard_normal((256, N_VOCAB)).astype(np.float32) * 4
 
-    def forward(self, runs: list[SequenceRun], kv: KvStore) -> FloatRows:  # type: ignore[override]
+    def forward(self, runs: list[SequenceRun], kv: KvStore) -> Floats:  # type: ignore[override]
         """The same rows every time."""
         return self._rows[: sum(run.wants_logits for run in runs)]
 

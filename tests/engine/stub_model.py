@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slotview.engine.kv_size import KvShape
-from slotview.engine.model.interface import CellIds, FloatRows, KvStore, SequenceRun, TokenIds
+from slotview.engine.model.interface import CellIds, Floats, KvStore, SequenceRun, TokenIds
 
 __all__ = ["ByteTokenizer", "StubKv", "StubModel", "tokens"]
 
@@ -125,7 +125,7 @@ class StubModel:
         """Allocate; the types are only remembered."""
         return StubKv(n_stream, n_cells, type_k, type_v)
 
-    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> FloatRows:
+    def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> Floats:
         """Store the runs' tokens and hash what each sequence then holds."""
         assert isinstance(kv, StubKv)
         self.n_forward += 1

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..interface import FloatRows
+from ..arrays import Floats
 
-__all__ = ["best"]
+__all__ = ["Ids", "best"]
 
 Ids = NDArray[np.intp]
+"""Token ids, or places in a list of candidates."""
 
 LEAST_BLOCKS_PER_K = 3
 MOST_BLOCK_LENGTH = 64
 
 
-def best(values: FloatRows, k: int) -> tuple[Ids, FloatRows]:
+def best(values: Floats, k: int) -> tuple[Ids, Floats]:
     """The k best of each row of [R, n], best first, equal ones in id order: ids and values, [R, min(k, n)].
 
     A row is cut into blocks; the k-th best of the blocks' maxima is a bound that at least k values reach.
@@ -40,6 +41,6 @@ def best(values: FloatRows, k: int) -> tuple[Ids, FloatRows]:
     return np.take_along_axis(ids, order, axis=1), few
 
 
-def _sorted(values: FloatRows, k: int) -> tuple[Ids, FloatRows]:
+def _sorted(values: Floats, k: int) -> tuple[Ids, Floats]:
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
     return order, np.take_along_axis(values, order, axis=1)

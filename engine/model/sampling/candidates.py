@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .best import best
+from ..arrays import Floats
+from .best import Ids, best
 
-__all__ = ["Candidates", "Floats", "Ids"]
-
-Floats = NDArray[np.float32]
-Ids = NDArray[np.intp]
+__all__ = ["Candidates"]
 
 
 @dataclass(slots=True)

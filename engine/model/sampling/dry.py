@@ -9,9 +9,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from ..interface import TokenIds
+from ..arrays import Floats, TokenIds
 from ..sampling_params import SamplingParams
-from .candidates import Floats
 
 __all__ = ["Breakers", "apply_dry", "find_breakers", "has_dry"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arrays import Floats
 from ..sampling_params import SamplingParams
-from .candidates import Floats
 
 __all__ = ["apply_penalties", "has_penalties", "has_reciprocal"]
 

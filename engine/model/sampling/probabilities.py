@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from ..interface import FloatRows
+from ..arrays import Floats
 from .best import best
 from .sampler import Sampler
 
 __all__ = ["probabilities"]
 
 
-def probabilities(logits: FloatRows, sampler: Sampler, token: int) -> tuple[float, list[tuple[int, float]]]:
+def probabilities(logits: Floats, sampler: Sampler, token: int) -> tuple[float, list[tuple[int, float]]]:
     """The chosen token's value and the top list, best first, for one row, [V], just sampled.
 
     Before sampling: log softmax of the raw logits. With ``post_sampling_probs``: what is left after the whole chain,

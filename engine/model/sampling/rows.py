@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..interface import FloatRows
+from ..arrays import Floats
 from .best import best
 from .sampler import Sampler
 
 __all__ = ["sample_rows"]
 
 
-def sample_rows(logits: FloatRows, samplers: Sequence[Sampler]) -> list[int]:
+def sample_rows(logits: Floats, samplers: Sequence[Sampler]) -> list[int]:
     """Pick a token for each row of [R, V]; row i by sampler i, with the same result as `Sampler.sample`."""
     tokens = [0] * len(samplers)
     greedy: list[int] = []
@@ -39,7 +39,7 @@ def sample_rows(logits: FloatRows, samplers: Sequence[Sampler]) -> list[int]:
     return tokens
 
 
-def _plain(logits: FloatRows, samplers: Sequence[Sampler], rows: list[int]) -> list[int]:
+def _plain(logits: Floats, samplers: Sequence[Sampler], rows: list[int]) -> list[int]:
     """Top-k, top-p, min-p, temperature and the draw for rows that share them."""
     params = samplers[rows[0]].params
     shares = np.empty((len(rows), 1))
@@ -64,7 +64,7 @@ def _plain(logits: FloatRows, samplers: Sequence[Sampler], rows: list[int]) -> l
     return picked
 
 
-def _within_top_p(values: FloatRows, top_p: float, min_keep: int) -> NDArray[np.bool_]:
+def _within_top_p(values: Floats, top_p: float, min_keep: int) -> NDArray[np.bool_]:
     """Which of the sorted tokens, [R, k], make up the first ``top_p`` of the probability."""
     reached = np.cumsum(np.exp(values - values[:, :1]), axis=1, dtype=np.float64)
     kept = np.ones(values.shape, bool)
@@ -73,7 +73,7 @@ def _within_top_p(values: FloatRows, top_p: float, min_keep: int) -> NDArray[np.
     return kept
 
 
-def _within_min_p(values: FloatRows, kept: NDArray[np.bool_], p: float, min_keep: int) -> NDArray[np.bool_]:
+def _within_min_p(values: Floats, kept: NDArray[np.bool_], p: float, min_keep: int) -> NDArray[np.bool_]:
     """Which of the sorted and kept tokens, [R, k], are at least p times as likely as the best."""
     good = kept & (values >= values[:, :1] + np.float32(math.log(p)))
     if min_keep <= 1:

@@ -12,10 +12,12 @@ from random import Random
 
 import numpy as np
 
-from ..interface import FloatRows, Tokenizer
+from ..arrays import Floats
+from ..interface import Tokenizer
 from ..sampling_params import DEFAULT_SAMPLERS, RANDOM_SEED, SamplingParams
 from .adaptive import AdaptiveP
-from .candidates import Candidates, Floats, Ids
+from .best import Ids
+from .candidates import Candidates
 from .dry import Breakers, apply_dry, find_breakers, has_dry
 from .errors import SamplerError
 from .mirostat import Mirostat
@@ -97,7 +99,7 @@ class Sampler:
         if self._adaptive is not None:
             self._adaptive.accept(token)
 
-    def sample(self, logits: FloatRows) -> int:
+    def sample(self, logits: Floats) -> int:
         """Pick a token from one row, [V], which stays as it is."""
         row: Floats = self.biased(logits)
         if self.is_greedy:

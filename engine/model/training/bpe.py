@@ -10,7 +10,9 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-__all__ = ["SPECIAL", "Bpe", "byte_letters", "train_bpe"]
+from ..byte_letters import BYTE_OF, LETTER_OF
+
+__all__ = ["SPECIAL", "Bpe", "train_bpe"]
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 # The pieces of GPT-2, written for ASCII; the generator writes nothing else.
@@ -18,21 +20,8 @@ _PIECES = re.compile(r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-
 _SPECIAL_SPLIT = re.compile("(" + "|".join(map(re.escape, SPECIAL)) + ")")
 
 
-def byte_letters() -> list[str]:
-    """One printable letter for every byte 0 … 255, as byte-level vocabularies spell them."""
-    printable = {*range(33, 127), *range(161, 173), *range(174, 256)}
-    letters, spare = [], 256
-    for byte in range(256):
-        letters.append(chr(byte if byte in printable else spare))
-        spare += byte not in printable
-    return letters
-
-
-_LETTERS = byte_letters()
-
-
 def _spell(piece: str) -> tuple[str, ...]:
-    return tuple(_LETTERS[byte] for byte in piece.encode())
+    return tuple(LETTER_OF[byte] for byte in piece.encode())
 
 
 def _merge(symbols: Sequence[str], left: str, right: str) -> tuple[str, ...]:
@@ -71,7 +60,7 @@ class Bpe:
     @cached_property
     def tokens(self) -> list[str]:
         """All tokens by id."""
-        return [*SPECIAL, *_LETTERS, *(left + right for left, right in self.merges)]
+        return [*SPECIAL, *LETTER_OF, *(left + right for left, right in self.merges)]
 
     @cached_property
     def ids(self) -> dict[str, int]:
@@ -111,7 +100,7 @@ class Bpe:
                 text += pending.decode(errors="replace") + token
                 pending.clear()
             else:
-                pending += bytes(_BYTES[letter] for letter in token)
+                pending += bytes(BYTE_OF[letter] for letter in token)
         return text + pending.decode(errors="replace")
 
     def save(self, path: Path) -> None:
@@ -122,6 +111,3 @@ class Bpe:
     def load(cls, path: Path) -> Bpe:
         """Read what ``save`` wrote."""
         return cls(tuple((left, right) for left, right in json.loads(path.read_text(encoding="utf-8"))))
-
-
-_BYTES = {letter: byte for byte, letter in enumerate(_LETTERS)}

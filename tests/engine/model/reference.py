@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from slotview.engine.model.arrays import Floats
 from slotview.engine.model.hparams import HParams, RopeScaling
 
-Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
 

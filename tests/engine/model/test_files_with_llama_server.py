@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from slotview.engine.flags import parse_flags
 from slotview.engine.loading import build_core
-from slotview.engine.model.byte_bpe import BYTE_OF
+from slotview.engine.model.byte_letters import BYTE_OF
 from slotview.engine.model.gguf import load_model_file
 from slotview.engine.model.interface import SequenceRun
 from slotview.engine.model.load import load_model

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from gguf import GGMLQuantizationType
 from gguf.quants import dequantize, quantize
-from numpy.typing import NDArray
 
-from slotview.engine.model.kv_types import KV_TYPES, kv_type, row_bytes
+from slotview.engine.kv_size import row_bytes
+from slotview.engine.model.arrays import Floats
+from slotview.engine.model.kv_types import KV_TYPES, kv_type
 
-Floats = NDArray[np.float32]
 BYTES_PER_VALUE = {
     "f32": 4,
     "f16": 2,
@@ -40,7 +40,7 @@ def there_and_back(name: str, values: Floats) -> Floats:
 @pytest.mark.parametrize(("name", "per_value"), BYTES_PER_VALUE.items())
 def test_bytes_are_those_of_the_spec(name: str, per_value: float) -> None:
     kind = kv_type(name)
-    assert row_bytes(kind, 192) == 192 * per_value
+    assert row_bytes(name, 192) == 192 * per_value
     assert kind.zeros((3, 5), 192).nbytes == 15 * 192 * per_value
     assert kind.encode(rows()).nbytes == 7 * 192 * per_value
 

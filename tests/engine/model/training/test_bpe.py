@@ -8,7 +8,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from slotview.engine.model.training.bpe import SPECIAL, Bpe, byte_letters, train_bpe
+from slotview.engine.model.byte_letters import LETTER_OF
+from slotview.engine.model.training.bpe import SPECIAL, Bpe, train_bpe
 from slotview.engine.model.training.documents import documents
 
 
@@ -18,11 +19,10 @@ def bpe() -> Bpe:
 
 
 def test_every_byte_has_its_letter() -> None:
-    letters = byte_letters()
-    assert len(set(letters)) == 256
-    assert letters[ord("a")] == "a"
-    assert letters[ord(" ")] == "Ġ"
-    assert letters[ord("\n")] == "Ċ"
+    assert len(set(LETTER_OF)) == 256
+    assert LETTER_OF[ord("a")] == "a"
+    assert LETTER_OF[ord(" ")] == "Ġ"
+    assert LETTER_OF[ord("\n")] == "Ċ"
 
 
 def test_vocabulary_layout(bpe: Bpe) -> None:
@@ -36,7 +36,7 @@ def test_round_trip(bpe: Bpe) -> None:
 
 
 def test_bytes_outside_ascii_come_back(bpe: Bpe) -> None:
-    ids = [bpe.ids[letter] for letter in (byte_letters()[byte] for byte in "é".encode())]
+    ids = [bpe.ids[letter] for letter in (LETTER_OF[byte] for byte in "é".encode())]
     assert bpe.decode(ids) == "é"
     assert bpe.decode(ids[:1]) == "\ufffd"
 
