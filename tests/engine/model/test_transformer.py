@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from slotview.engine.model.blas import has_small_kernel
 from slotview.engine.model.hparams import HParams, RopeScaling
 from slotview.engine.model.interface import SequenceRun
 from slotview.engine.model.kv_store import TypedKvStore
@@ -56,7 +57,9 @@ def decode_one_by_one(model: Transformer, kv: TypedKvStore, tokens: Tokens, firs
     return np.array([model.forward([run_of(tokens[:n], n - 1)], kv)[0].copy() for n in lengths])
 
 
-def error(got: NDArray[np.float32], wanted: Sequence[NDArray[np.float64]] | NDArray[np.float64]) -> float:
+def error(
+    got: NDArray[np.float32], wanted: Sequence[NDArray[np.float64]] | NDArray[np.float64] | NDArray[np.float32]
+) -> float:
     return float(np.linalg.norm(got - np.asarray(wanted)) / np.linalg.norm(wanted))
 
 
@@ -140,6 +143,7 @@ def test_a_batch_longer_than_one_piece() -> None:
 
 @pytest.mark.parametrize("name", ["f16", "q8_0"])
 def test_neighbours_do_not_change_a_sequence(name: str) -> None:
+    """Not by one bit where products round alike for any number of rows, else by no more than rounding does."""
     model, _ = make()
     n_slots = 8
     alone, crowded = model.new_kv(n_slots, 128, name, name), model.new_kv(n_slots, 128, name, name)
@@ -150,7 +154,7 @@ def test_neighbours_do_not_change_a_sequence(name: str) -> None:
     runs = [run_of(text, len(text) - 1, stream=s) for s, text in enumerate(texts)]
     together = model.forward(runs, crowded).copy()
     for s, run in enumerate(runs):
-        np.testing.assert_array_equal(model.forward([run], alone)[0], together[s])
+        assert error(model.forward([run], alone)[0], together[s]) <= (0 if has_small_kernel() else TOLERANCE[name])
 
 
 @pytest.mark.parametrize("name", ["f32", "f16", "q8_0", "q4_0"])
