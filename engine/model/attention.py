@@ -1,7 +1,8 @@
 """Attention of new tokens over the cells of their own sequences, read from the KV store.
 
-Shapes: N = tokens of the batch, H = query heads, J = KV heads, G = H / J, D = head dimension, T = cells. K and V come
-out of the store divided by the ``scale`` of their type; q and the weights make up for it.
+Shapes: N = tokens of the batch, H = query heads, J = KV heads, G = H / J, D = head dimension, T = cells. "To widen" is
+to decode stored K or V to float32. That leaves them divided by the ``scale`` of their type, so q is multiplied by that
+of K, and the weights of the cells, or V itself, by that of V.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from .arrays import CellIds, Floats
-from .attention_groups import GroupAttention
+from .attention_groups import GroupAttention, GroupMemory
 from .attention_math import exponentials, key_operands
 from .attention_plan import AttentionPlan, Span
 from .crew import Crew
@@ -26,12 +27,12 @@ SPAN_SCORES = 1 << 17
 
 
 class Attention:
-    """Attention with the threads of a crew; it owns the scratch memory."""
+    """Makes the attention of each step; owns the scratch memory."""
 
     def __init__(self, crew: Crew) -> None:
         self._crew = crew
         self._work = [Workspace() for _ in range(crew.size)]
-        self._group_work = GroupAttention.new_memory()
+        self._group_work = GroupMemory()
 
     def prepare(self, plan: AttentionPlan, kv: TypedKvStore, out: Floats) -> StepAttention:
         """Attention of one step, whose results go to out [N, H × Dv], still rotated as V is."""
@@ -74,7 +75,7 @@ def _attend_spans(layer: int, kv: TypedKvStore, q: Floats, out: Floats, spans: l
 
 
 def _attend_token(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:
-    """A single token over many cells: all heads at once, V in the place of K, which is no longer needed."""
+    """A single token over many cells: all heads at once. V goes into the buffer of K, which is not needed any more."""
     n_kv, n_padded = kv.shape.n_head_kv, -(-span.n_cells // TOKEN_PADDING) * TOKEN_PADDING
     queries = (q[span.begin] * kv.k.kind.scale).reshape(1, n_kv, -1, kv.shape.head_dim_k)
     keys = work.floats("k", 1, n_padded, n_kv, kv.shape.head_dim_k)
@@ -94,7 +95,7 @@ def _attend_token(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Floa
 
 
 def _attend_span(span: Span, layer: int, kv: TypedKvStore, q: Floats, out: Floats, work: Workspace) -> None:
-    """Several tokens of one sequence: as many KV heads at once as have scores that stay in a core's cache."""
+    """Several tokens of one sequence: as many KV heads at once as their scores fit into a core's cache."""
     n_kv, place = kv.shape.n_head_kv, slice(span.begin, span.begin + span.n)
     queries = _by_head(q[place] * kv.k.kind.scale, n_kv, kv.shape.head_dim_k)
     mixed = _by_head(out[place], n_kv, kv.shape.head_dim_v)
@@ -129,7 +130,7 @@ def _causal_mask(n: int) -> Floats:
 
 
 def _widen(tensor: KvTensor, layer: int, rows: CellIds | slice, out: Floats, work: Workspace) -> None:
-    """Put rows of a layer, all side by side, into out."""
+    """Decode rows of a layer, stored values of [n] cells, into out [n, J, D]."""
     items = tensor.items[layer]
     if isinstance(rows, slice):
         stored = items[rows]

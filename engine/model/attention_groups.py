@@ -1,7 +1,10 @@
-"""Attention of single tokens of many sequences: gathered by group, padded to one length, all heads at once.
+"""Attention of single tokens of many sequences: a group of them at once, with all heads, padded to one length.
 
 Shapes as in `attention`, and B = sequences of a group. Buffers and views are laid out once for a step and used by every
 layer, since in a small model laying them out would take as long as the arithmetic.
+
+In each layer a few groups make a round: one thread weighs the cells of all of them by their keys, another one widens
+their values, and then they are mixed.
 """
 
 from __future__ import annotations
@@ -18,33 +21,37 @@ from .crew import Crew
 from .kv_store import KvTensor, TypedKvStore
 from .workspace import Workspace
 
-__all__ = ["GroupAttention"]
+__all__ = ["GroupAttention", "GroupMemory"]
 
 GROUPS_AT_ONCE = 4
+"""Groups of a round."""
 LEAST_TO_SHARE = 1 << 16
 """Values of V from which on they are widened by another thread at the same time as K."""
+
+
+class GroupMemory:
+    """Scratch memory for all steps.
+
+    ``lasting``: for each group of a round what it needs to the round's end. ``passing_k``, ``passing_v``: what each
+    group needs while its keys or values are read, one after the other.
+    """
+
+    def __init__(self) -> None:
+        self.lasting = [Workspace() for _ in range(GROUPS_AT_ONCE)]
+        self.passing_k = Workspace()
+        self.passing_v = Workspace()
 
 
 class GroupAttention:
     """The groups of one step; ``out`` [N, H × Dv] takes the results."""
 
-    def __init__(
-        self, groups: Sequence[Group], kv: TypedKvStore, out: Floats, crew: Crew, memory: Sequence[Workspace]
-    ) -> None:
+    def __init__(self, groups: Sequence[Group], kv: TypedKvStore, out: Floats, crew: Crew, memory: GroupMemory) -> None:
         self._crew = crew
-        works = [
-            _GroupWork(group, kv, out, memory[number % GROUPS_AT_ONCE], memory[-2], memory[-1])
-            for number, group in enumerate(groups)
-        ]
+        works = [_GroupWork(group, kv, out, memory, number % GROUPS_AT_ONCE) for number, group in enumerate(groups)]
         self._rounds = [works[first : first + GROUPS_AT_ONCE] for first in range(0, len(works), GROUPS_AT_ONCE)]
 
-    @staticmethod
-    def new_memory() -> list[Workspace]:
-        """Scratch memory for all steps: what lasts for each group of a round, then what passes, of K and of V."""
-        return [Workspace() for _ in range(GROUPS_AT_ONCE + 2)]
-
     def attend(self, layer: int, q: Floats) -> None:
-        """One thread weighs the cells by their keys while another one widens the values. q [N, H × D]."""
+        """Attend with q [N, H × D], scaled and rotated as K is."""
         for works in self._rounds:
             tasks = [partial(_weigh_all, works, layer, q), partial(_widen_all, works, layer)]
             if self._crew.size > 1 and sum(work.n_values for work in works) >= LEAST_TO_SHARE:
@@ -66,25 +73,19 @@ class _Gathered:
         self._floats = floats
 
     def read(self, layer: int) -> None:
+        """Read those of a layer."""
         np.take(self._tensor.items[layer], self._rows, axis=0, out=self._stored, mode="clip")
         self._tensor.kind.decode(self._stored, self._floats)
 
 
 class _GroupWork:
-    """One group. ``lasting`` holds what must outlive the other groups of a round."""
+    """One group, ``place`` in its round."""
 
-    def __init__(
-        self,
-        group: Group,
-        kv: TypedKvStore,
-        out: Floats,
-        lasting: Workspace,
-        passing_k: Workspace,
-        passing_v: Workspace,
-    ) -> None:
+    def __init__(self, group: Group, kv: TypedKvStore, out: Floats, memory: GroupMemory, place: int) -> None:
         (n, length), n_kv = group.shape, kv.shape.n_head_kv
         dim_k, dim_v = kv.shape.head_dim_k, kv.shape.head_dim_v
         n_group = out.shape[1] // (n_kv * dim_v)
+        lasting, passing_k, passing_v = memory.lasting[place], memory.passing_k, memory.passing_v
         keys = passing_k.floats("k", n * length, n_kv * dim_k)
         values = lasting.floats("v", n * length, n_kv * dim_v)
         self._keys, self._values = _Gathered(kv.k, group, keys, passing_k), _Gathered(kv.v, group, values, passing_v)
@@ -100,7 +101,7 @@ class _GroupWork:
         self.n_values = values.size
 
     def weigh(self, layer: int, q: Floats) -> None:
-        """Weights of the cells [B, J, G, T] and their sums [B, J, G, 1]."""
+        """Compute the weights of the cells [B, J, G, T] and their sums [B, J, G, 1]."""
         scale_k, scale_v = self._scales
         self._keys.read(layer)
         np.multiply(q[self._tokens], scale_k, out=self._queries)
@@ -113,7 +114,7 @@ class _GroupWork:
             np.multiply(self._scores, scale_v, out=self._scores)
 
     def widen_values(self, layer: int) -> None:
-        """V of the cells."""
+        """Read V of the cells."""
         self._values.read(layer)
 
     def mix(self) -> None:

@@ -15,7 +15,8 @@ __all__ = ["exponentials", "key_operands"]
 def key_operands(queries: Floats, keys: Floats, scores: Floats) -> tuple[Floats, Floats, Floats]:
     """Operands of the product that gives scores [B, J, G, T] of queries [B, J, G, D] and keys [B, T, J, D].
 
-    T is cut into pieces that make no large product.
+    T is cut into pieces so that no product is too large for BLAS's small kernel (`matmul`). The operands are views of
+    the shapes [B, J, 1, G, D], [B, J, pieces, D, piece] and [B, J, pieces, G, piece].
     """
     n, n_kv, n_group, length = scores.shape
     piece = math.gcd(length, 1 << (MOST_OUTPUTS // n_group).bit_length() - 1)

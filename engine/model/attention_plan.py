@@ -1,7 +1,8 @@
 """Which tokens of a batch attend together, and how the work is shared among threads.
 
-Single tokens of sequences with few cells are grouped, padded to a length that depends on their own cells only; others
-go run by run. So no result depends on what else is in the batch.
+A single token of a sequence with few cells joins a *group* of such tokens, padded to one length that depends on their
+own cells only. The tokens of all other sequences are cut into *spans*, each of one sequence. So no result depends on
+what else is in the batch.
 """
 
 from __future__ import annotations
@@ -19,17 +20,22 @@ from .kv_store import TypedKvStore
 __all__ = ["AttentionPlan", "Group", "Span", "plan_attention"]
 
 GROUPED_CELLS = 512
+"""Cells of a sequence up to which its single token joins a group."""
 PADDING = 32
+"""Lengths of groups are multiples of it."""
 GROUP_FLOATS = 1 << 18
 """Values of K of a group at most: a megabyte, so that they stay in a core's cache."""
 LEAST_SPAN_TOKENS, MOST_SPAN_TOKENS = 32, 128
 LEAST_COST_TO_SHARE = 512
+"""`Span.cost` for which a thread more is worth the hand-over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One token each of B sequences. ``tokens``: [B] places in the batch, a slice where they follow each other;
-    ``rows``: [B, T]; ``mask``: [B, 1, 1, T].
+    """One token each of B sequences.
+
+    ``tokens``: [B] their places in the batch, a slice where they follow each other. ``rows``: [B, T] the rows of the KV
+    store to read. ``mask``: [B, 1, 1, T] −inf where a row is padding, None where none is.
     """
 
     tokens: CellIds | slice
@@ -45,7 +51,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """n tokens from ``begin``, the last of ``n_cells``; ``rows`` is a slice where the cells follow each other."""
+    """``n`` tokens of a sequence, from place ``begin`` of the batch on; the last of them sees ``n_cells`` cells.
+
+    ``rows``: the rows of the KV store to read, a slice where they follow each other.
+    """
 
     begin: int
     n: int
@@ -54,7 +63,7 @@ class Span:
 
     @property
     def cost(self) -> int:
-        """Cells to read, growing with the tokens that look at them."""
+        """An estimate of the work, in cells to read: four more tokens cost as much as reading the cells once more."""
         return self.n_cells * (1 + self.n // 4)
 
 
@@ -116,6 +125,7 @@ def _as_slice(places: Sequence[int]) -> CellIds | slice:
 
 
 def _padding_mask(counts: Sequence[int], length: int) -> Floats | None:
+    """What to add to scores: −inf beyond the ``counts`` of cells; None where all are ``length`` long."""
     if min(counts) == length:
         return None
     mask = np.where(np.arange(length) < np.array(counts)[:, None], np.float32(0), np.float32(-np.inf))
@@ -123,7 +133,7 @@ def _padding_mask(counts: Sequence[int], length: int) -> Floats | None:
 
 
 def _deal(spans: Sequence[Span], n_threads: int) -> Sequence[list[Span]]:
-    """Costliest first, each to the thread with least to do."""
+    """Deal spans out, the costliest first, each to the thread with the least to do."""
     n_shares = min(n_threads, sum(span.cost for span in spans) // LEAST_COST_TO_SHARE)
     if n_shares < 2:
         return [list(spans)] if spans else []

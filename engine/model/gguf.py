@@ -5,44 +5,21 @@ from __future__ import annotations
 import mmap
 import os
 import stat
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..plain import plain
+from .ftypes import ftype_name
 from .gguf_header import GgufHeader, ModelFileError, Scalar, TensorInfo, read_header
 from .hparams import HParams, RopeScaling, read_hparams
+from .network_tensors import check_tensors
 from .quants import dequantize
 
 __all__ = ["HParams", "ModelFile", "ModelFileError", "RopeScaling", "TensorInfo", "load_model_file"]
-
-FTYPES = {
-    0: "all F32",
-    1: "F16",
-    2: "Q4_0",
-    3: "Q4_1",
-    7: "Q8_0",
-    8: "Q5_0",
-    9: "Q5_1",
-    10: "Q2_K - Medium",
-    11: "Q3_K - Small",
-    12: "Q3_K - Medium",
-    13: "Q3_K - Large",
-    14: "Q4_K - Small",
-    15: "Q4_K - Medium",
-    16: "Q5_K - Small",
-    17: "Q5_K - Medium",
-    18: "Q6_K",
-    21: "Q2_K - Small",
-    32: "BF16",
-    38: "MXFP4 MoE",
-}
-GUESSES = {"F32": "all F32"} | {f"Q{bits}_K": f"Q{bits}_K - Medium" for bits in (2, 3, 4, 5)}
-"""What a file is called by its most frequent tensor type, where it does not say itself and that is not the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +87,7 @@ def _open(path: Path) -> ModelFile:
     data = _map(path)
     header = read_header(data)
     hparams = read_hparams(header)
-    tensors = _check_tensors(header, hparams)
+    tensors = check_tensors(header, hparams)
     infos = tensors.values()
     return ModelFile(
         path=path,
@@ -119,7 +96,7 @@ def _open(path: Path) -> ModelFile:
         tensors=tensors,
         n_params=sum(info.n_values for info in infos),
         size_bytes=sum(info.nbytes for info in infos),
-        ftype=_ftype(header),
+        ftype=ftype_name(header),
         _header=header,
         _data=data,
     )
@@ -140,76 +117,3 @@ def _map(path: Path) -> mmap.mmap:
         raise ModelFileError(f"cannot be read ({error.strerror or error})") from None
     except ValueError as error:
         raise ModelFileError(f"cannot be read ({error})") from None
-
-
-def _ftype(header: GgufHeader) -> str:
-    number = header.scalars.get("general.file_type")
-    if isinstance(number, int):
-        return FTYPES.get(number, "unknown, may not work")
-    most = Counter(info.type_name for info in header.tensors.values()).most_common(1)[0][0]
-    return f"(guessed) {GUESSES.get(most, most)}"
-
-
-def _expected_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every tensor a llama network of this size has."""
-    shapes: dict[str, tuple[int, ...]] = {
-        "token_embd.weight": (h.n_vocab, h.n_embd),
-        "output_norm.weight": (h.n_embd,),
-    }
-    if not h.tied:
-        shapes["output.weight"] = (h.n_vocab, h.n_embd)
-    if h.has_rope_freqs:
-        shapes["rope_freqs.weight"] = (h.rope_dim // 2,)
-    layer = {
-        "attn_norm": (h.n_embd,),
-        "attn_q": (h.n_head * h.head_dim_k, h.n_embd),
-        "attn_k": (h.n_head_kv * h.head_dim_k, h.n_embd),
-        "attn_v": (h.n_head_kv * h.head_dim_v, h.n_embd),
-        "attn_output": (h.n_embd, h.n_head * h.head_dim_v),
-        "ffn_norm": (h.n_embd,),
-        "ffn_gate": (h.n_ff, h.n_embd),
-        "ffn_up": (h.n_ff, h.n_embd),
-        "ffn_down": (h.n_embd, h.n_ff),
-    }
-    for number in range(h.n_layer):
-        shapes.update({f"blk.{number}.{name}.weight": shape for name, shape in layer.items()})
-    return shapes
-
-
-def _optional_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
-    """Name and shape of the biases that each matrix of a layer may have: a value for each of its rows."""
-    return {
-        name.removesuffix("weight") + "bias": shape[:1]
-        for name, shape in _expected_tensors(h).items()
-        if name.startswith("blk.") and len(shape) == 2
-    }
-
-
-def _check_tensors(header: GgufHeader, hparams: HParams) -> dict[str, TensorInfo]:
-    """The tensors, with the shapes that the network gives them: files may put dimensions of 1 before them."""
-    if hparams.n_layer > len(header.tensors):
-        raise ModelFileError(
-            f"{hparams.n_layer:,} layers are announced, but the file has {len(header.tensors)} tensors"
-        )
-    tensors = dict(header.tensors)
-    optional = _optional_tensors(hparams)
-    expected = _expected_tensors(hparams) | {name: shape for name, shape in optional.items() if name in tensors}
-    for name, shape in expected.items():
-        info = tensors.get(name)
-        if info is None:
-            raise ModelFileError(f'the tensor "{name}" is missing')
-        if _without_ones(info.shape) != _without_ones(shape):
-            raise ModelFileError(f'the tensor "{name}" has the shape {list(info.shape)}, expected {list(shape)}')
-        tensors[name] = replace(info, shape=shape)
-    for name in tensors:
-        if name not in expected and not name.endswith(".attn_rot_embd"):
-            raise ModelFileError(
-                f'the tensor "{name}" is not part of a plain llama network, so the model cannot be run'
-            )
-    return tensors
-
-
-def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
-    while shape[0] == 1 and len(shape) > 1:
-        shape = shape[1:]
-    return shape

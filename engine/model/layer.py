@@ -26,7 +26,10 @@ GATE_UP = ("ffn_gate", "ffn_up")
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """``qkv``: [H × D + J × (D + Dv), E]; ``out``: [E, H × Dv]; ``gate_up``: [2F, E], negated; ``down``: [E, F]."""
+    """``qkv``: [H × D + J × (D + Dv), E]; ``out``: [E, H × Dv]; ``gate_up``: [2F, E]; ``down``: [E, F].
+
+    ``gate_up`` is negated, as `BatchPass.activate` wants it.
+    """
 
     qkv: Matrix
     out: Matrix
@@ -67,6 +70,7 @@ def _layer_tensor(tensor: TensorSource, number: int, name: str) -> Floats:
 
 
 def _fill(layer: Layer, h: HParams, get: TensorSource) -> None:
+    """Put the weights in place, multiplied by what would else be done to their inputs or results in every step."""
     width = np.float32(h.n_embd**0.5)
     scale = np.float32(h.head_dim_k**-0.5)
     qkv = _weights(get, *QKV)
@@ -85,6 +89,7 @@ def _fill(layer: Layer, h: HParams, get: TensorSource) -> None:
 
 
 def _weights(get: TensorSource, *names: str) -> Floats:
+    """Matrices with the same input as one, the rows of the first one first."""
     return np.concatenate([get(f"{name}.weight") for name in names])
 
 

@@ -29,7 +29,9 @@ MOST_OUTPUTS = 1024
 MOST_PRODUCTS = 1_000_000
 """Multiplications up to which it is used."""
 VECTOR_BLOCK_BYTES = 1 << 18
+"""Without the small kernel: bytes of weights that stay in the cache while they meet all rows."""
 FEW_ROWS = 12
+"""Without the small kernel: rows from which on one large product is quicker."""
 
 Operands = tuple[Floats, Floats]
 
@@ -88,7 +90,7 @@ def padded_size(n_out: int, n_in: int) -> int:
 
 
 def _most_rows(n_in: int) -> int:
-    """Rows that may meet a block at once."""
+    """Rows that the small kernel takes at once with a block."""
     return max(2, min(MOST_OUTPUTS, MOST_PRODUCTS // n_in) // BLOCK)
 
 
@@ -100,10 +102,10 @@ def split_columns(n_padded: int, n_parts: int) -> list[slice]:
 
 
 class Product:
-    """rows [n, n_in] times any matrix of one shape, transposed, into out [n, n_padded].
+    """out [n, n_padded] = rows [n, n_in] × the transpose of a matrix, for any matrix of one shape.
 
-    `tasks` gives one call for each thread, each for its columns. Views and calls are made once: a step of a small model
-    takes hundreds of products.
+    ``rows`` and ``out`` stay the same arrays; their content changes. Views and calls are made once for each matrix: a
+    step of a small model takes hundreds of products.
     """
 
     def __init__(self, rows: Floats, out: Floats, n_parts: int) -> None:
@@ -113,7 +115,12 @@ class Product:
         self._chunks = [self._cut(part) for part in self._columns] if has_small_kernel() else []
 
     def _cut(self, columns: slice) -> list[Operands]:
-        """Rows [1, c, m, n_in] and result [b, c, m, BLOCK]: a block meets all chunks while it is in the cache."""
+        """Operands for the small kernel: rows [1, c, m, n_in] and result [b, c, m, BLOCK] with b blocks of weights.
+
+        The n rows are c chunks of m rows, as many as the kernel takes at once, and a block meets all of them while it
+        is in the cache. Rows left over are a pair of operands of their own; a lone one takes the row before it along,
+        which is computed twice.
+        """
         (n, n_in), out = self.rows.shape, self.out[:, columns]
         chunk = -(-n // -(-n // _most_rows(n_in)))
         end = n // chunk * chunk
@@ -129,7 +136,7 @@ class Product:
         ]
 
     def tasks(self, matrix: Matrix) -> list[Callable[[], None]]:
-        """Calls that together compute the product with a matrix."""
+        """Calls, one for each thread, that together compute the product with a matrix; each computes some columns."""
         if matrix not in self._made:
             self._made[matrix] = self._make_tasks(matrix)
         return self._made[matrix]
@@ -147,11 +154,13 @@ class Product:
 
 
 def _multiply(chunks: Sequence[Operands], blocks: Floats) -> None:
+    """Some columns, with the small kernel."""
     for rows, out in chunks:
         np.matmul(rows, blocks, out=out)
 
 
 def _plain(weights: Floats, rows: Floats, out: Floats) -> None:
+    """Some columns, where there is no small kernel."""
     if len(rows) >= FEW_ROWS:
         np.matmul(rows, weights.T, out=out)
         return

@@ -1,4 +1,7 @@
-"""What a chat template knows: found out by rendering and watching what it looks at, as llama-server does."""
+"""Which roles, types and fields of messages a chat template knows.
+
+Found out as llama-server does: a template is rendered with messages that note what it looks at.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TemplateCaps:
-    """The names are those of /props."""
+    """What a template can do, by the names of ``chat_template_caps`` in /props."""
 
     supports_object_arguments: bool = False
     supports_parallel_tool_calls: bool = True
@@ -44,7 +47,7 @@ class TemplateCaps:
 
 @lru_cache(maxsize=8)
 def read_caps(template: str) -> TemplateCaps:
-    """Find out what a template knows."""
+    """Find out what a template can do, by rendering it several times."""
     caps = _of_tools(template, _of_content(template, TemplateCaps()))
     return replace(
         caps,
@@ -55,7 +58,7 @@ def read_caps(template: str) -> TemplateCaps:
 
 
 def _tried(template: str, messages: Any, variables: Mapping[str, object] | None = None) -> str | None:
-    """What it makes of these messages; None = it fails."""
+    """The text that a template makes of messages; None = it fails."""
     known = {"messages": messages, "tools": [], "bos_token": "", "eos_token": "", "add_generation_prompt": True}
     try:
         return render(template, {**known, **(variables or {})}, 0)
@@ -63,25 +66,31 @@ def _tried(template: str, messages: Any, variables: Mapping[str, object] | None 
         return None
 
 
-def _said(role: str, content: object, **more: object) -> Json:
+def _message(role: str, content: object, **more: object) -> Json:
     return {"role": role, "content": content, **more}
 
 
 def _of_content(template: str, caps: TemplateCaps) -> TemplateCaps:
-    messages = watched([_said("user", TEXT_MARK)])
+    """Whether contents may be texts, and whether they may be lists of parts.
+
+    A template that goes through a text item by item wants parts; so does one that asks whether a content is a text and
+    goes through it where it is none.
+    """
+    messages = watched([_message("user", TEXT_MARK)])
     shown = _tried(template, messages)
     content = messages[0]["content"]
     takes_text = shown is not None and not (content.walked and TEXT_MARK not in shown)
     takes_parts = content.walked
     if content.tested:
-        empty = watched([_said("user", [])])
+        empty = watched([_message("user", [])])
         rendered = _tried(template, empty) is not None
         takes_parts = takes_parts or (rendered and empty[0]["content"].walked)
     return replace(caps, supports_string_content=takes_text, supports_typed_content=takes_parts)
 
 
 def _knows_system(template: str) -> bool:
-    messages = watched([_said("system", "System message"), _said("user", "User message")])
+    """Whether the content of a message of the system is looked at."""
+    messages = watched([_message("system", "System message"), _message("user", "User message")])
     _tried(template, messages)
     return "content" in messages[0].asked
 
@@ -91,13 +100,14 @@ def _call(arguments: object, number: int) -> Json:
 
 
 def _use_of_tools(*calls: Json) -> Any:
+    """A watched chat in which the assistant makes these calls."""
     return watched(
         [
-            _said("user", "User message"),
-            _said("assistant", "", tool_calls=list(calls)),
-            _said("tool", "Tool response", tool_call_id="call00001"),
-            _said("assistant", "The tool response was 'tool response'"),
-            _said("user", "User message"),
+            _message("user", "User message"),
+            _message("assistant", "", tool_calls=list(calls)),
+            _message("tool", "Tool response", tool_call_id="call00001"),
+            _message("assistant", "The tool response was 'tool response'"),
+            _message("user", "User message"),
         ]
     )
 
@@ -110,7 +120,7 @@ def _tools() -> Any:
 
 
 def _of_tools(template: str, caps: TemplateCaps) -> TemplateCaps:
-    """Tools and their calls, with arguments as an object, else as a text, then two calls at once."""
+    """Whether tools are shown, and calls: with arguments as an object, else as a text; then two calls at once."""
     caps = _of_call(template, caps, {"arg": "value"})
     if not caps.supports_object_arguments:
         caps = _of_call(template, caps, '{"arg": "value"}')
@@ -122,6 +132,7 @@ def _of_tools(template: str, caps: TemplateCaps) -> TemplateCaps:
 
 
 def _of_call(template: str, caps: TemplateCaps, arguments: object) -> TemplateCaps:
+    """What one call with these arguments tells; a failure counts only where they are a text."""
     messages, tools = _use_of_tools(_call(arguments, 1)), _tools()
     shown = _tried(template, messages, {"tools": tools})
     as_object = isinstance(arguments, dict)
@@ -136,13 +147,15 @@ def _of_call(template: str, caps: TemplateCaps, arguments: object) -> TemplateCa
 
 
 def _keeps_thoughts(template: str) -> bool:
-    first, second = (_said("assistant", "Assistant message", reasoning_content=text) for text in (THOUGHT_MARK, "R"))
-    user = _said("user", "User message")
+    """Whether the thoughts of an earlier answer can be kept in the text."""
+    first, second = (_message("assistant", "Assistant message", reasoning_content=text) for text in (THOUGHT_MARK, "R"))
+    user = _message("user", "User message")
     shown = _tried(template, [user, first, user, second, user], {"enable_thinking": True, **kept_reasoning(kept=True)})
     return THOUGHT_MARK in (shown or "")
 
 
 def _knows_effort(template: str) -> bool:
+    """Whether it is looked at how much thought is wanted."""
     effort = WatchedText("low")
-    _tried(template, [_said("user", "User message")], {"enable_thinking": True, **with_effort(effort)})
+    _tried(template, [_message("user", "User message")], {"enable_thinking": True, **with_effort(effort)})
     return effort.used

@@ -1,4 +1,4 @@
-"""Values that note what a chat template does with them, so that one can tell what it knows."""
+"""Values of JSON that note what a chat template does with them; `template_caps` reads the notes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["WatchedDict", "WatchedList", "WatchedText", "note_text_test", "read_
 
 
 class WatchedText(str):
-    """A text; ``walked`` = taken as a list, ``tested`` = asked whether it is a text, ``used`` = looked at."""
+    """A text. ``walked``: gone through like a list; ``tested``: asked whether it is a text; ``used``: looked at."""
 
     walked = tested = used = False
 
     def __iter__(self) -> Iterator[str]:
-        """A template that takes a text for a list does not know texts."""
+        """Fails, but only at the first character: a template may ask whether a text ``is iterable``."""
         self.walked = True
         yield from self._refused()
 
@@ -50,7 +50,7 @@ class WatchedText(str):
 
 
 class WatchedList(list[Any]):
-    """A list; ``walked`` = an item was asked for."""
+    """A list. ``walked``: gone through, or an item was asked for."""
 
     walked = False
 
@@ -64,7 +64,7 @@ class WatchedList(list[Any]):
 
 
 class WatchedDict(dict[str, Any]):
-    """An object; ``asked`` = the names whose values were taken from it."""
+    """An object. ``asked``: the names of members that were taken from it."""
 
     def __init__(self, members: Iterable[tuple[str, Any]]) -> None:
         super().__init__(members)
@@ -81,7 +81,7 @@ class WatchedDict(dict[str, Any]):
 
 
 def watched(value: object) -> Any:
-    """A value of JSON with everything in it watched."""
+    """A copy of a value, watched together with everything in it."""
     if isinstance(value, dict):
         return WatchedDict((name, watched(item)) for name, item in value.items())
     if isinstance(value, list):

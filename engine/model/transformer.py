@@ -93,29 +93,29 @@ class Transformer:
             kv.k.put(layer, rows, kv.k.rotate(keys))
 
     def _hidden(self, runs: Sequence[SequenceRun], kv: TypedKvStore) -> Floats:
-        """Output of the last layer [N, E]; a lone token gets a silent companion."""
+        """Output of the last layer [N, E]; beside a lone token stands a row of zeros, as `usable_rows` wants it."""
         positions = np.concatenate([np.arange(run.first_pos, len(run.cells)) for run in runs])
         rows = np.concatenate([kv.rows(run.stream, run.cells[run.first_pos :]) for run in runs])
         n = len(rows)
-        b = self._pass_of(usable_rows(n))
-        b.x[:n] = self._embedding.rows(np.concatenate([run.tokens for run in runs]))
-        b.x[n:] = 0
-        b.mixed[n:] = 0
+        batch = self._pass_of(usable_rows(n))
+        batch.x[:n] = self._embedding.rows(np.concatenate([run.tokens for run in runs]))
+        batch.x[n:] = 0
+        batch.mixed[n:] = 0
         turns = self._rope.at(positions)
-        attention = self._attention.prepare(plan_attention(runs, kv, self._crew.size), kv, b.mixed)
+        attention = self._attention.prepare(plan_attention(runs, kv, self._crew.size), kv, batch.mixed)
         for number, layer in enumerate(self._layers):
-            b.norm(self._sum_epsilon)
-            self._multiply(b.to_qkv, layer.qkv)
-            self._rope.rotate(b.heads[:n], turns)
-            self._attend(b, number, kv, rows, attention)
-            self._multiply(b.to_width, layer.out)
-            np.add(b.x, b.back, out=b.x)
-            b.norm(self._sum_epsilon)
-            self._multiply(b.to_gate_up, layer.gate_up)
-            self._crew.run(b.activations)
-            self._multiply(b.down, layer.down)
-            np.add(b.x, b.back, out=b.x)
-        return b.x
+            batch.norm(self._sum_epsilon)
+            self._multiply(batch.to_qkv, layer.qkv)
+            self._rope.rotate(batch.heads[:n], turns)
+            self._attend(batch, number, kv, rows, attention)
+            self._multiply(batch.to_width, layer.out)
+            np.add(batch.x, batch.back, out=batch.x)
+            batch.norm(self._sum_epsilon)
+            self._multiply(batch.to_gate_up, layer.gate_up)
+            self._crew.run(batch.activations)
+            self._multiply(batch.down, layer.down)
+            np.add(batch.x, batch.back, out=batch.x)
+        return batch.x
 
     def _pass_of(self, n: int) -> BatchPass:
         """Scratch memory of n rows; mostly that of the step before, since as many sequences go on."""
@@ -124,15 +124,15 @@ class Transformer:
         return self._pass
 
     def _attend(
-        self, b: BatchPass, layer: int, kv: TypedKvStore, rows: NDArray[np.intp], attention: StepAttention
+        self, batch: BatchPass, layer: int, kv: TypedKvStore, rows: NDArray[np.intp], attention: StepAttention
     ) -> None:
-        """Store the new K and V at ``rows`` and put the attention's result in ``b.mixed``."""
+        """Store the new K and V at ``rows`` and put the attention's result in ``batch.mixed``."""
         n = len(rows)
-        kv.k.put(layer, rows, kv.k.rotate(b.k[:n]))
-        kv.v.put(layer, rows, kv.v.rotate(b.v[:n]))
-        attention.attend(layer, kv.k.query(b.q[:n]))
+        kv.k.put(layer, rows, kv.k.rotate(batch.k[:n]))
+        kv.v.put(layer, rows, kv.v.rotate(batch.v[:n]))
+        attention.attend(layer, kv.k.query(batch.q[:n]))
         if kv.v.rotation is not None:
-            b.mixed[:n] = kv.v.rotate(b.mixed[:n])
+            batch.mixed[:n] = kv.v.rotate(batch.mixed[:n])
 
     def _multiply(self, product: Product, matrix: Matrix) -> None:
         """Compute a product, on all threads where there is enough to do."""
