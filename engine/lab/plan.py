@@ -65,6 +65,7 @@ class PlanResult:
     workload: Workload
     device: str
     rows: tuple[PlanRow, ...]
+    batching: str = "continuous"
 
     @property
     def best(self) -> PlanRow | None:
@@ -106,7 +107,8 @@ def run_plan(
         rows.append(_row(flags, workload, profile, facts, options, model, memory))
         if on_row:
             on_row(rows[-1])
-    return PlanResult(workload, profile.name if profile else "this machine, measured", tuple(rows))
+    device = profile.name if profile else "this machine, measured"
+    return PlanResult(workload, device, tuple(rows), options.batching if options else "continuous")
 
 
 def _row(
@@ -125,8 +127,8 @@ def _row(
 
     try:
         plan = plan_context(flags, facts, memory)
-        runs_real = profile is None and model is not None
-        core = Core(plan, model if runs_real and model else GhostModel(facts), options or CoreOptions(verbosity=0))
+        runs = model if profile is None and model is not None else GhostModel(facts)
+        core = Core(plan, runs, options or CoreOptions(verbosity=0))
     except (ContextError, ValueError) as error:
         return PlanRow(flags, error=str(error))
     except MemoryError:

@@ -19,7 +19,7 @@ MOST_USES = 50
 
 
 def limited_text(parts: Iterable[str], length: int) -> str:
-    """The parts of a rendering, joined. Raises `TemplateError` where messages of ``length`` characters make too many."""
+    """The parts of a rendering, joined; ``length``: characters of the messages. Raises `TemplateError` for too many."""
     return "".join(_counted(parts, MOST_GROWTH + MOST_USES * length))
 
 

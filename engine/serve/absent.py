@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from .errors import ApiError, flag_wanted, no_part
 from .replies import json_reply
-from .request import read_value
+from .request import Handler, read_value
 
 __all__ = ["REFUSED", "lora_adapters", "set_lora_adapters", "switched_off"]
 
-Handler = Callable[[Request], Awaitable[Response]]
 NO_INFILL = "Infill is not supported by this model: " + "".join(
     f"{part} token is missing. " for part in ("prefix", "suffix", "middle")
 )

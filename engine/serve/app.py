@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -17,11 +15,10 @@ from .completions import ClientGoneError, chat_completions, completions, input_t
 from .edge import Edge
 from .errors import ApiError, ThrownError, error_body, outer_error
 from .replies import json_reply
+from .request import Handler
 from .state import ServerState
 
 __all__ = ["make_app"]
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 GETS: dict[str, Handler] = {
     "/health": info.health,

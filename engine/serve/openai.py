@@ -45,7 +45,6 @@ class Shape:
     fingerprint: str
     options: RequestOptions
     id: str = field(default_factory=completion_id)
-    started: set[int] = field(default_factory=set)
 
     def _logprobs(self, partial: Partial) -> Json | None:
         if partial.probs is None:
@@ -126,10 +125,11 @@ class TextShape(Shape):
 
 @dataclass(slots=True)
 class ChatShape(Shape):
-    """``/v1/chat/completions``."""
+    """``/v1/chat/completions``. ``started``: outputs of which a stream has sent text."""
 
     prefill: str = ""
     streamed_prefill: str = ""
+    started: set[int] = field(default_factory=set)
 
     def whole(self, results: Sequence[Final]) -> Json:
         """The answer."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -13,13 +12,11 @@ from ..model.sampling_params import SamplingParams, sampler_letters, sampler_nam
 from ..slots.task import TaskParams
 from .body import as_f32
 from .errors import ApiError, not_supported
-from .fields import INT64_MAX, INT64_MIN, Fields, to_int32, wrong_type
+from .fields import Fields, wrong_type
+from .logit_bias import biased
 from .unfollowed import check_adapters, read_unfollowed
 
 __all__ = ["RequestOptions", "read_params"]
-
-Bias = tuple[tuple[int, float], ...]
-INTEGER_KEY = re.compile(r"[ \t-\r]*[+-]?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ def read_params(body: Mapping[str, object], flags: EngineFlags, n_slots: int, to
     unfollowed = read_unfollowed(fields, tokenizer, flags.http.reasoning_format)
     params = replace(
         lengths,
-        sampling=_biased(sampling, fields, flags.sampling.logit_bias, tokenizer),
+        sampling=biased(sampling, fields, flags.sampling.logit_bias, tokenizer),
         stop=_stop(fields, flags),
         timings_per_token=timings,
         stream=stream,
@@ -134,19 +131,6 @@ def _dry_base(fields: Fields, base: SamplingParams) -> float:
     return as_f32(base.dry_base) if value < 1 else value
 
 
-def _biased(sampling: SamplingParams, fields: Fields, base: Bias, tokenizer: Tokenizer) -> SamplingParams:
-    """With the request's bias or that of the server, then what ``ignore_eos`` adds to the one where it stands."""
-    ends = tuple((token, -math.inf) for token in sorted(tokenizer.eog))
-    if fields.raw("logit_bias") is None:
-        bias = (*base, *ends) if sampling.ignore_eos else base
-    else:
-        bias = _logit_bias(fields.raw("logit_bias"), tokenizer)
-    if fields.boolean("ignore_eos", default=False):
-        bias = (*bias, *ends)
-    ignore_eos = fields.boolean("ignore_eos", default=sampling.ignore_eos)
-    return replace(sampling, logit_bias=bias, ignore_eos=ignore_eos)
-
-
 def _breakers(fields: Fields, base: SamplingParams) -> tuple[str, ...]:
     check_adapters(fields.raw("lora"))
     value = fields.raw("dry_sequence_breakers")
@@ -187,40 +171,3 @@ def _stop(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
             raise wrong_type("stop", "string", item)
         words.append(item)
     return tuple(words) or flags.reverse_prompt
-
-
-def _logit_bias(value: object, tokenizer: Tokenizer) -> Bias:
-    """Pairs of token and bias from a list of pairs or an object; other shapes are ignored."""
-    pairs: list[tuple[object, object]] = []
-    if isinstance(value, list):
-        pairs = [(item[0], item[1]) for item in value if isinstance(item, list) and len(item) == 2]
-    elif isinstance(value, dict):
-        pairs = [(_token_or_text(key), bias) for key, bias in value.items()]
-    found: list[tuple[int, float]] = []
-    for target, bias in pairs:
-        amount = _bias(bias)
-        if amount is None:
-            continue
-        found += [(token, amount) for token in _tokens(target, tokenizer)]
-    return tuple(found)
-
-
-def _token_or_text(key: str) -> object:
-    """The key of an object: a token's number in C's spelling, where nothing is 0, or a text."""
-    if not INTEGER_KEY.fullmatch(key):
-        return key or 0
-    return max(INT64_MIN, min(INT64_MAX, int(key)))
-
-
-def _bias(value: object) -> float | None:
-    if isinstance(value, bool):
-        return None if value else -math.inf
-    return as_f32(value) if isinstance(value, int | float) else None
-
-
-def _tokens(target: object, tokenizer: Tokenizer) -> list[int]:
-    if isinstance(target, str):
-        return [int(token) for token in tokenizer.encode(target, add_special=False, parse_special=False)]
-    if isinstance(target, int) and not isinstance(target, bool) and 0 <= to_int32(target) < tokenizer.n_vocab:
-        return [to_int32(target)]
-    return []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from .body import UnreadableError, read_json
 from .errors import ApiError
@@ -13,8 +15,9 @@ from .json_words import no_object
 from .params_json import Json
 from .state import ServerState
 
-__all__ = ["read_members", "read_object", "read_value", "state_of"]
+__all__ = ["Handler", "read_members", "read_object", "read_value", "state_of"]
 
+Handler = Callable[[Request], Awaitable[Response]]
 COMPRESSIONS = ("gzip", "deflate", "br", "zstd")
 LARGE_BODY = 256 * 1024
 """Bytes from which on a body is parsed in a worker thread, so that other requests need not wait for it."""

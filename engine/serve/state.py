@@ -38,7 +38,7 @@ def read_keys(flags: EngineFlags) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class ServerState:
-    """``host`` None = the model is being loaded."""
+    """``host`` None = the model is being loaded. ``media_marker``: a word of /props, where pictures would stand."""
 
     flags: EngineFlags
     keys: tuple[str, ...] = field(default=(), repr=False)

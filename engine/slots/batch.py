@@ -10,12 +10,18 @@ from .slot import Slot
 
 __all__ = ["Batch", "Part", "Piece"]
 
-Part = tuple[Slot, int, int, bool, bool]  # slot, first position, n tokens, wants logits, is prompt
+Part = tuple[Slot, int, int, bool, bool]
+"""Tokens of one slot: the slot, their first position, how many, whether the logits after them are wanted, whether they
+are of the prompt. A plain tuple, as one is made for each busy slot in each step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one decode call computes: all tokens, those of prompts, busy slots, and slots that feed a sampled token."""
+    """What one decode call computes.
+
+    ``n_tokens``: all tokens, ``n_prompt_tokens`` those of prompts. ``n_decode_slots``: slots that feed a sampled token,
+    ``n_busy`` all slots that are busy, in the piece or not.
+    """
 
     n_tokens: int
     n_prompt_tokens: int

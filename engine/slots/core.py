@@ -289,7 +289,7 @@ class Core:
 
 
 def _output_params(params: TaskParams, number: int) -> TaskParams:
-    """Parameters of output ``number`` of a prompt: seeds count up, children are not pinned (spec §5.4)."""
+    """Parameters of output ``number`` of a prompt, whose seeds count up from the given one (spec §5.4)."""
     if number == 0:
         return params
     seed = params.sampling.seed

@@ -42,7 +42,7 @@ class Decoding:
         while self._offset < self._batch.n_tokens:
             n = min(self._n_batch, self._batch.n_tokens - self._offset)
             parts = self._batch.piece(self._offset, n)
-            if self._state.cache.place([(part[0].id, part[2]) for part in parts]):
+            if self._state.cache.place([(slot.id, n_tokens) for slot, _, n_tokens, _, _ in parts]):
                 return self._piece(n, parts)
             self._state.log.library("W", f"decode: failed to find a memory slot for batch of size {n}")
             if not self._make_room():
@@ -50,7 +50,7 @@ class Decoding:
         return None
 
     def _piece(self, n: int, parts: Sequence[Part]) -> Piece:
-        n_prompt = sum(part[2] for part in parts if part[4])
+        n_prompt = sum(n_tokens for _, _, n_tokens, _, is_prompt in parts if is_prompt)
         if n_prompt:
             self._state.metrics.begin_prompt(self._state.now)
         runs = [_run(part) for part in parts]

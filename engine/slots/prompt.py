@@ -33,7 +33,7 @@ class PromptFeeder:
             return
         state, first = self._state, slot.n_tokens
         if state.log.info and (line := prompt_line(slot)) is not None:
-            state.log.slot("I", "print_timings_pp"[:12], slot, line)
+            state.log.slot("I", "print_timings_pp", slot, line)
         if state.log.trace:
             state.log.slot("T", "operator()", slot, f"cached n_tokens = {first}, memory_seq_rm [{first}, end)")
         state.cache.remove(slot.id, first)

@@ -33,8 +33,8 @@ class SamplingStep:
         self._pieces: dict[int, bytes] = {}
 
     def run(self, piece: Piece, logits: Floats) -> None:
-        """Do everything that follows a successful decode."""
-        slots = [part[0] for part in piece.parts if part[3]]
+        """Do everything that follows a successful decode. Results go out in slot order, also those about progress."""
+        slots = [slot for slot, _, _, wants_logits, _ in piece.parts if wants_logits]
         self._book(piece, bool(slots))
         rows = self._with_children(list(zip(slots, range(len(slots)), strict=True)))
         tokens = self._sample(rows, logits)
@@ -139,7 +139,7 @@ class SamplingStep:
         if not slot.has_next_token:
             self._endings.finish(slot)
         elif state.log.info and (line := generation_line(slot, state.now)) is not None:
-            state.log.slot("I", "print_timings_tg"[:12], slot, line)
+            state.log.slot("I", "print_timings_tg", slot, line)
 
     def _piece(self, token: int, preserved: Container[int] = ()) -> bytes:
         """A token's text: none for a special one, unless the request or the command line wants it."""

@@ -29,7 +29,10 @@ class Phase(IntEnum):
 class Slot:
     """``tokens[:n_tokens]`` is what its KV sequence holds (mirrored once a batch is decoded); it survives `reset`.
 
-    Times are µs of the driver's clock. ``last_*`` describe the task that ran before, None while there was none.
+    ``text``: the answer's bytes, of which the first ``n_sent`` have been released. ``generated``: the answer's tokens,
+    where the request wants them. ``n_gen``: tokens sampled, ``sampled`` the last of them. ``n_predict_max``: tokens the
+    task may generate, −1 = no limit. Times (``t_*``, ``started_at``) are µs of the driver's clock. ``last_*`` describe
+    the task that ran before, None while there was none.
     """
 
     __slots__ = (
