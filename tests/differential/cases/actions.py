@@ -47,7 +47,7 @@ for flags in (
     scenario(f"save, restore, erase with {flags}", flags, fresh=True)(save_and_restore)
 
 
-@scenario("ids and names of actions (C35)", "-c 512 -np 2", fresh=True)
+@scenario("ids and names of actions", "-c 512 -np 2", fresh=True)
 def wrong(c: Client) -> None:
     c.complete(tokens(8), 2, id_slot=1)
     for slot in ("9", "-1", "abc", "1x", "+1", "%201", "99999999999", "1.5", "0x1", "1/", "1/x", "00", ""):

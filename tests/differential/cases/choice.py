@@ -7,7 +7,7 @@ from ..scenario import scenario
 from .prompts import each, tokens
 
 
-@scenario("fresh slots are taken from the highest id down (C25)", "-c 1024 -np 4", fresh=True)
+@scenario("fresh slots are taken from the highest id down", "-c 1024 -np 4", fresh=True)
 def fresh_slots(c: Client) -> None:
     c.slots()
     for seed in range(6):
@@ -23,14 +23,14 @@ def least_recent(c: Client) -> None:
         c.slots()
 
 
-@scenario("ids out of range wrap (C35)", "-c 768 -np 3", fresh=True)
+@scenario("ids out of range wrap", "-c 768 -np 3", fresh=True)
 def wrapping(c: Client) -> None:
     for number in each(7, -5, -2, 4, 3, "0", 1.7, -1.9, True, 4294967297, None, [], 2147483648):
         c.complete(tokens(8, 1), 2, id_slot=number)
     c.slots()
 
 
-@scenario("the old key slot_id is ignored (C36)", "-c 1024 -np 4", fresh=True)
+@scenario("the old key slot_id is ignored", "-c 1024 -np 4", fresh=True)
 def old_key(c: Client) -> None:
     c.ask("/completion", {"prompt": "a", "n_predict": 1, "slot_id": 0, "temperature": 0})
     c.slots()
@@ -66,7 +66,7 @@ def equal_prefix(c: Client) -> None:
     c.slots()
 
 
-@scenario("a threshold of exactly 0.1 is not enough (C37)", "-c 1024 -np 2", fresh=True)
+@scenario("a threshold of exactly 0.1 is not enough", "-c 1024 -np 2", fresh=True)
 def threshold(c: Client) -> None:
     c.complete(tokens(30, 1), 1)
     c.complete(tokens(3, 1) + tokens(27, 2), 1)

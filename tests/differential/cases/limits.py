@@ -11,7 +11,7 @@ from .prompts import each, tokens
 SHIFT = "-c 512 -np 2 --context-shift"
 
 
-@scenario("generation ends where the slot is full (C47)", fresh=True)
+@scenario("generation ends where the slot is full", fresh=True)
 def until_full(c: Client) -> None:
     c.complete(tokens(7), -1, ignore_eos=True)
     c.slots()
@@ -20,7 +20,7 @@ def until_full(c: Client) -> None:
     c.metrics()
 
 
-@scenario("prompts of 254 to 257 tokens in a slot of 256 (C45)")
+@scenario("prompts of 254 to 257 tokens in a slot of 256")
 def around_the_limit(c: Client) -> None:
     for length in (253, 254, 255, 256, 257, 400):
         c.complete(tokens(length, length), 4, ignore_eos=True)
@@ -28,14 +28,14 @@ def around_the_limit(c: Client) -> None:
     c.complete(tokens(256), 4, stream=True)
 
 
-@scenario("prompts of 254 to 257 tokens with context shift (C45)", SHIFT)
+@scenario("prompts of 254 to 257 tokens with context shift", SHIFT)
 def around_the_limit_shifting(c: Client) -> None:
     for length in (254, 255, 256, 257):
         c.complete(tokens(length, length), 4, ignore_eos=True)
         c.slots()
 
 
-@scenario("n_predict 0, -1, -2, null, a string, a fraction (C50)")
+@scenario("n_predict 0, -1, -2, null, a string, a fraction")
 def n_predict(c: Client) -> None:
     for value in each(0, 1, -2, -7, "5", 2.7, True, 3000000000, None, [], {}):
         c.ask("/completion", {"prompt": tokens(9), "n_predict": value, "temperature": 0}, step=f"n_predict {value}")

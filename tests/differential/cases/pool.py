@@ -7,7 +7,7 @@ from ..scenario import scenario
 from .prompts import tokens
 
 
-@scenario("a full pool ends every run (C12)", "-c 512 -cram 0", fresh=True)
+@scenario("a full pool ends every run", "-c 512 -cram 0", fresh=True)
 def full(c: Client) -> None:
     c.ask(
         "/completion",
@@ -19,7 +19,7 @@ def full(c: Client) -> None:
     c.ask("/metrics", step="counters after it")
 
 
-@scenario("limits of slots do not save the pool (C07)", "-c 2048 --kv-unified-per-slot 1024 -cram 0", fresh=True)
+@scenario("limits of slots do not save the pool", "-c 2048 --kv-unified-per-slot 1024 -cram 0", fresh=True)
 def per_slot(c: Client) -> None:
     c.slots()
     c.ask("/completion", {"prompt": [tokens(700, n) for n in range(4)], "n_predict": 4, "temperature": 0})

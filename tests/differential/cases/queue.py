@@ -40,7 +40,7 @@ def seven(c: Client) -> None:
     c.metrics()
 
 
-@scenario("a pin to a busy slot at the head of the queue holds up the rest (C22)", ROOMY, fresh=True)
+@scenario("a pin to a busy slot at the head of the queue holds up the rest", ROOMY, fresh=True)
 def head_of_line(c: Client) -> None:
     long = c.start(tokens(20, 0), LONG, id_slot=0, ignore_eos=True)
     c.until_busy(1)
@@ -56,7 +56,7 @@ def head_of_line(c: Client) -> None:
     c.slots()
 
 
-@scenario("a waiting request of the freed slot goes first (C23)", ROOMY, fresh=True)
+@scenario("a waiting request of the freed slot goes first", ROOMY, fresh=True)
 def overtaking(c: Client) -> None:
     long = c.start(tokens(20, 0), LONG, id_slot=0, ignore_eos=True)
     c.until_busy(1)
@@ -82,7 +82,7 @@ def newcomer(c: Client) -> None:
     c.slots()
 
 
-@scenario("all slots busy (C68)", ROOMY, fresh=True)
+@scenario("all slots busy", ROOMY, fresh=True)
 def all_busy(c: Client) -> None:
     c.ask("/slots?fail_on_no_slot=1", step="idle")
     c.until_idle()
@@ -97,7 +97,7 @@ def all_busy(c: Client) -> None:
     c.until_idle()
 
 
-@scenario("erase waits for a busy slot (C29)", ROOMY, fresh=True)
+@scenario("erase waits for a busy slot", ROOMY, fresh=True)
 def busy_erase(c: Client) -> None:
     run = c.start(tokens(20, 0), 500, id_slot=0, ignore_eos=True)
     c.until_busy(1)
@@ -128,7 +128,7 @@ def busy_actions(c: Client) -> None:
     c.slots()
 
 
-@scenario("outputs of one request need slots at once (C26)", "-c 4096 -np 4 -cram 0", fresh=True)
+@scenario("outputs of one request need slots at once", "-c 4096 -np 4 -cram 0", fresh=True)
 def families(c: Client) -> None:
     for slot in (0, 3, 2, 1):
         c.complete(tokens(12, slot), 4, n_cmpl=3, id_slot=slot, ignore_eos=True)

@@ -76,7 +76,7 @@ def no_store(c: Client) -> None:
     c.metrics()
 
 
-@scenario("with the store they are moved (C16)", "-c 512 -np 3 -kvu", fresh=True)
+@scenario("with the store they are moved", "-c 512 -np 3 -kvu", fresh=True)
 def with_store(c: Client) -> None:
     no_store(c)
 

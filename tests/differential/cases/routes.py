@@ -126,7 +126,7 @@ def unread(c: Client) -> None:
     send("form without a boundary", "Content-Type: multipart/form-data", body=part % ("", "A") + end)
 
 
-@scenario("keys (C92)", KEYED)
+@scenario("keys", KEYED)
 def keys(c: Client) -> None:
     ways: tuple[dict[str, str], ...] = (
         {}, {"Authorization": "Bearer k1"}, {"Authorization": "k2"}, {"X-Api-Key": "k1"}, {"X-Api-Key": "Bearer k2"},
@@ -143,7 +143,7 @@ def keys(c: Client) -> None:
     c.ask("/completion", {"prompt": "A", "n_predict": 1, "temperature": 0})
 
 
-@scenario("a prefix before every route (C95)", "-c 512 -np 1 --api-prefix /llm")
+@scenario("a prefix before every route", "-c 512 -np 1 --api-prefix /llm")
 def prefix(c: Client) -> None:
     for path in ("/slots", "/llm/slots", "/health", "/llm/health", "/llm/metrics", "/llm", "/llm/", "/llm/nothing"):
         status, heads, _ = c.fetch(path)
@@ -226,7 +226,7 @@ def debug(c: Client) -> None:
     c.slots()
 
 
-@scenario("second look at the gauges (C83)", fresh=True)
+@scenario("second look at the gauges", fresh=True)
 def gauges(c: Client) -> None:
     c.metrics()
     c.complete("A slot is", 4)
