@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Floats, Stored
+from .quants import QUANTS
 
 __all__ = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Iq4Nl"]
 
@@ -63,13 +64,6 @@ def _put_fifth_bits(target: Stored, start: int, codes: Codes) -> None:
     target[..., start : start + 4] = np.packbits(codes >> 4 & 1, axis=-1, bitorder="little")
 
 
-def _add_fifth_bits(stored: Stored, start: int, codes: Codes) -> None:
-    """Add the bits written by `_put_fifth_bits` to codes [..., 32]."""
-    bits = np.unpackbits(stored[..., start : start + 4], axis=-1, bitorder="little")
-    np.left_shift(bits, 4, out=bits)
-    np.bitwise_or(codes, bits, out=codes)
-
-
 class BlockType:
     """What the block types share: rows are [..., blocks × block_bytes] of uint8."""
 
@@ -93,15 +87,15 @@ class BlockType:
 
     def decode(self, stored: Stored, out: Floats) -> None:
         """Dequantize bytes into rows [..., n]."""
-        *rows, n_bytes = stored.shape
-        blocks = stored.reshape(*rows, n_bytes // self.block_bytes, self.block_bytes)
-        self._dequantize(blocks, out.reshape(*rows, -1, BLOCK))
+        self._dequantize(stored.reshape(-1, self.block_bytes), out.reshape(-1, BLOCK))
 
     def _quantize(self, blocks: Floats, stored: Stored) -> None:
+        """Round blocks [..., 32] to bytes [..., block_bytes], which are zeros."""
         raise NotImplementedError
 
-    def _dequantize(self, stored: Stored, out: Floats) -> None:
-        raise NotImplementedError
+    def _dequantize(self, blocks: Stored, out: Floats) -> None:
+        """Widen blocks [n, block_bytes] into out [n, 32], as weights of the same type are."""
+        QUANTS[self.ggml_id].decode(blocks, out)
 
 
 class Q8_0(BlockType):  # noqa: N801
@@ -118,10 +112,6 @@ class Q8_0(BlockType):  # noqa: N801
         _put_half(stored, 0, scale)
         stored[..., 2:] = codes.astype(np.int8).view(np.uint8)
 
-    def _dequantize(self, stored: Stored, out: Floats) -> None:
-        out[...] = stored[..., 2:].view(np.int8)
-        out *= _get_half(stored, 0)
-
 
 class _Symmetric(BlockType):
     """f16 scale, codes around a middle; the value of largest magnitude becomes the lowest code."""
@@ -137,14 +127,6 @@ class _Symmetric(BlockType):
         if self.bits == 5:
             _put_fifth_bits(stored, 2, codes)
         _put_nibbles(stored, self.block_bytes - HALF, codes)
-
-    def _dequantize(self, stored: Stored, out: Floats) -> None:
-        codes = _get_nibbles(stored, self.block_bytes - HALF)
-        if self.bits == 5:
-            _add_fifth_bits(stored, 2, codes)
-        out[...] = codes
-        out -= np.float32(1 << (self.bits - 1))
-        out *= _get_half(stored, 0)
 
 
 class _Affine(BlockType):
@@ -163,14 +145,6 @@ class _Affine(BlockType):
         if self.bits == 5:
             _put_fifth_bits(stored, 4, codes)
         _put_nibbles(stored, self.block_bytes - HALF, codes)
-
-    def _dequantize(self, stored: Stored, out: Floats) -> None:
-        codes = _get_nibbles(stored, self.block_bytes - HALF)
-        if self.bits == 5:
-            _add_fifth_bits(stored, 4, codes)
-        out[...] = codes
-        out *= _get_half(stored, 0)
-        out += _get_half(stored, 2)
 
 
 class Q4_0(_Symmetric):  # noqa: N801
