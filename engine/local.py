@@ -18,11 +18,12 @@ from .backend import (
     SlotAction,
     SlotActionResult,
 )
-from .context import ContextError, ContextPlan, LaunchFlags, ModelFacts
+from .context import ContextError, LaunchFlags, ModelFacts
 from .events import EventBatch, EventRing, Notice
 from .flags import EngineFlags
 from .loading import StartError, build_core, core_options, load, model_facts, plan_for
 from .pace import microseconds, profile
+from .retune_preview import preview_of
 from .snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, SlotDetails, Snapshot, WaitingView
 from .ticket import LocalTicket
 
@@ -150,17 +151,12 @@ class LocalBackend:
             prompt = self._model.tokenizer.encode(request.prompt)
             params = self._params(request)
             for ticket in tickets:
-                self._post_one(host, ticket, lambda sink: host.post([prompt], params, sink)[0])
+                (task,) = host.post([prompt], params, ticket.receive)
+                if not ticket.queued(task):
+                    host.cancel([task])
         except Exception as error:
             for ticket in tickets:
                 ticket.fail(str(error))
-
-    def _post_one(
-        self, host: EngineHost, ticket: LocalTicket, post: Callable[[Callable[[Sequence[Result]], None]], int]
-    ) -> None:
-        task = post(ticket.receive)
-        if not ticket.queued(task):
-            host.cancel([task])
 
     def _params(self, request: FireRequest) -> TaskParams:
         from .slots.task import TaskParams
@@ -193,35 +189,9 @@ class LocalBackend:
         if facts is None:
             return RetunePreview(flags, error="the model is still being loaded")
         try:
-            return self._previewed(plan_for(flags, facts), flags, facts)
+            return preview_of(plan_for(flags, facts), self.latest())
         except ContextError as error:
             return RetunePreview(flags, error=str(error))
-
-    def _previewed(self, plan: ContextPlan, flags: LaunchFlags, facts: ModelFacts) -> RetunePreview:
-        snapshot = self.latest()
-        running = snapshot.busy or 0
-        again = sum(slot.n_tokens or 0 for slot in snapshot.slots or () if slot.is_busy)
-        cached = snapshot.pool.cached or 0
-        notes = list(plan.notes)
-        if running:
-            notes.append(f"{running} running requests are queued again; about {again} tokens are processed again")
-        if cached:
-            notes.append(
-                f"{cached} tokens kept in idle slots are lost; their prompts are processed again when repeated"
-            )
-        return RetunePreview(
-            flags=flags,
-            n_slots=plan.n_slots,
-            unified=plan.unified,
-            n_ctx=plan.n_ctx,
-            n_ctx_slot=plan.slot_n_ctx,
-            pool_cells=plan.n_cells,
-            kv_bytes=plan.kv_bytes,
-            kv_bytes_now=snapshot.pool.n_bytes,
-            log=tuple(line.prefix + line.text for line in plan.log if line.level != "T"),
-            notes=tuple(notes),
-            command=" ".join(("slotview", *flags.arguments())),
-        )
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
         """Rebuild the engine with other flags at the next step boundary; on failure the old one goes on."""
