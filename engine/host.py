@@ -153,7 +153,7 @@ class EngineHost:
         with self._lock:
             began = microseconds()
             piece = self.core.begin(began)
-            self._publish(always=piece is None)
+            self._publish(always=piece is None or self._lasts(piece))
         self._deliver()
         while piece is not None and not self._closing:
             self._compute(piece, began)
@@ -163,6 +163,10 @@ class EngineHost:
                 if piece is not None or self.core.is_idle:  # else the next begin seats who was woken just now
                     self._publish(always=piece is None)
             self._deliver()
+
+    def _lasts(self, piece: Piece) -> bool:
+        """Whether a piece takes long enough to be seen at work: a paced one, or one with prompts."""
+        return self.profile is not None or piece.n_prompt_tokens > 0
 
     def _publish(self, *, always: bool) -> None:
         """Build a snapshot when one was asked for, or when nothing will change for a while."""

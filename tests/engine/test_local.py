@@ -15,7 +15,7 @@ from slotview.engine.events import Retuned, TaskDeferred, TaskEnded
 from slotview.engine.flags import EngineFlags, parse_flags
 from slotview.engine.local import LocalBackend
 from slotview.engine.pace import DeviceProfile
-from slotview.engine.snapshot import HealthState
+from slotview.engine.snapshot import HealthState, SlotState
 from tests.engine.stub_model import StubModel
 
 SLOW = DeviceProfile("slow", "for tests", step=20.0, per_slot=0.0, per_prompt=5.0, per_prompt_token=0.0)
@@ -100,6 +100,15 @@ def test_a_retune_loses_no_token_and_repeats_none(start: Start) -> None:
     assert backend.latest().facts.unified is True
     assert backend.flags.parallel == 2
     assert any(isinstance(event, Retuned) for event in backend.events(0).events)
+
+
+def test_a_prompt_is_seen_while_it_is_worked_on_whenever_one_looks(start: Start) -> None:
+    backend = start("-c 512 -np 1", pace=DeviceProfile("slow prompts", "for tests", 1.0, 0.0, 400.0, 0.0))
+    first, second = (fire(backend, words, n_predict=5)[0] for words in ("one", "another"))
+    until(backend, all_over([first]))
+    time.sleep(0.1)
+    (slot,) = backend.latest().slots or ()
+    assert (slot.state, slot.task) == (SlotState.PROMPT, second.view().task)
 
 
 def test_the_first_prompt_after_a_retune_of_an_idle_engine_takes_the_devices_time(start: Start) -> None:
