@@ -226,7 +226,8 @@ class ServerFacts:
     """What stays the same while a server runs; None = not told.
 
     ``source`` is "embedded", a URL without secrets, or a recording's name. ``n_ctx`` is the total of ``-c`` after
-    rounding, ``n_ctx_asked`` what was given where that differs, ``n_ctx_slot`` one slot's limit.
+    rounding, ``n_ctx_asked`` what was given where that differs, ``n_ctx_slot`` one slot's limit. ``batching`` is
+    "continuous" or "static".
     """
 
     source: str = ""
@@ -243,6 +244,7 @@ class ServerFacts:
     n_ubatch: int | None = None
     type_k: str | None = None
     type_v: str | None = None
+    batching: str | None = None
     build: str | None = None
     models: tuple[tuple[str, str], ...] = ()  # a router's models: (name, state)
     endpoints: Mapping[str, EndpointView] = field(default_factory=lambda: MappingProxyType({}))

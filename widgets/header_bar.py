@@ -148,7 +148,7 @@ def _pool(pool: KvPool, short: bool) -> Line:
 
 
 def _notes(snapshot: Snapshot, timing: list[Line], width: int) -> list[Line]:
-    notes = [*_health_notes(snapshot.health), *_pace(snapshot.pace), *timing]
+    notes = [*_health_notes(snapshot.health), *_batching(snapshot.facts), *_pace(snapshot.pace), *timing]
     if snapshot.poll is not None and snapshot.poll.note:
         notes.append(((plain(snapshot.poll.note, _TEXT_LIMIT), "dim"),))
     return flow([piece for note in notes for piece in _broken(note, width)], width)
@@ -166,6 +166,10 @@ def _health_notes(health: Health) -> list[Line]:
     message: Line = ((plain(health.message, _TEXT_LIMIT), tone),)
     advice: Line = ((plain(health.advice, _TEXT_LIMIT), ""),)
     return [part for part in (message, advice) if part[0][0]]
+
+
+def _batching(facts: ServerFacts) -> list[Line]:
+    return [(("static batching", "waiting"),)] if facts.batching == "static" else []
 
 
 def _pace(pace: PaceView | None) -> list[Line]:

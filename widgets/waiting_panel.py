@@ -62,7 +62,7 @@ def _number(waiting: WaitingView) -> Line:
 
 def _meaning(snapshot: Snapshot) -> str:
     n_slots = None if snapshot.slots is None else len(snapshot.slots)
-    words = waiting_meaning(snapshot.waiting, snapshot.busy, n_slots)
+    words = waiting_meaning(snapshot.waiting, snapshot.busy, n_slots, snapshot.facts.batching)
     return plain(words, 200).removeprefix("unknown ")
 
 

@@ -12,14 +12,20 @@ MIB = 2**20
 
 _HEADS = ("slots", "pool", "n_ctx", "KV MiB", "time s", "tok/s", "each", "wait s", "p95", "first s", "p95", "busy",
           "peak", "ended")  # fmt: skip
+_LEGEND = (
+    "tok/s: of all slots together; each: of one request",
+    "wait: until a slot is free; first: until the first token; both on average, and p95: 95 of 100 take less",
+    "busy: slots per decode call, on average; peak: most of the pool in use",
+)
 
 
 def format_plan(result: PlanResult) -> str:
     """The table, what it means, and which flags did best; lines end without blanks."""
-    lines = [f"{result.workload.about}; times of {result.device}", ""]
+    static = "; static batching" if result.batching == "static" else ""
+    lines = [f"{result.workload.about}; times of {result.device}{static}", ""]
     lines += _table([_HEADS, *[_cells(row) for row in result.rows if row.error is None]])
     lines += [f"does not start: {_flags(row)}: {row.error}" for row in result.rows if row.error is not None]
-    lines += _notes(result)
+    lines += ["", *_LEGEND, "", *_notes(result)]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -28,7 +34,7 @@ def _cells(row: PlanRow) -> tuple[str, ...]:
     ended = f"{row.n_done}/{row.n_done + row.n_failed}"
     return (
         str(row.n_slots),
-        "shared" if row.unified else "split",
+        "unified" if row.unified else "split",
         str(row.n_ctx_slot),
         mib,
         *map(_number, (row.seconds, row.speed, row.speed_each, row.wait, row.wait_p95)),
@@ -50,7 +56,7 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _notes(result: PlanResult) -> list[str]:
-    lines = [""]
+    lines: list[str] = []
     for row in result.rows:
         if row.failure is not None:
             lines.append(f"{_flags(row)}: {row.n_failed} failed: {row.failure}")
@@ -76,7 +82,7 @@ def draw_plan(result: PlanResult, width: int = 80, height: int = 24) -> str:
     names = [f"{row.n_slots}{'u' if row.unified else ''}" for row in rows]
     half = max(8, height // 2)
     charts = (
-        ("tokens per second together, by slots (u = one shared pool)", [row.speed or 0.0 for row in rows]),
+        ("tokens per second together, by slots (u = unified)", [row.speed or 0.0 for row in rows]),
         ("mean wait in the queue, seconds", [row.wait or 0.0 for row in rows]),
     )
     return "\n".join(_bars(title, names, values, width, half) for title, values in charts)

@@ -30,7 +30,7 @@ def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, w
     if busy >= n_slots and waiting:
         return "all busy and requests wait: more slots would help until memory ends"
     if average is not None and average >= NEAR_ALL * n_slots and n_slots > 1:
-        return "near the slot count: more slots would help until memory ends"
+        return "near the slot count: if requests wait, more slots help until memory ends"
     if busy == 0:
         return "all slots idle"
     if busy >= n_slots:
@@ -47,7 +47,7 @@ def slots_unknown(snapshot: Snapshot) -> str:
     return "the server does not tell its slots" if snapshot.health.is_live else f"not known: {state.value}"
 
 
-def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None) -> str:
+def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None, batching: str | None = None) -> str:
     """What the number of waiting requests says; not knowing it is not the same as nobody waiting (C32)."""
     if waiting.count is None:
         return waiting.why or "unknown (server started without --metrics)"
@@ -55,6 +55,8 @@ def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None)
         return "slot actions wait for a busy slot; no request waits"
     if waiting.count == 0:
         return "nobody waits"
+    if batching == "static":
+        return "all for the end of the batch (static batching)"
     if busy is not None and n_slots and busy < n_slots:
         return "requests wait beside an idle slot: one may be pinned to a busy slot"
     return "each for the next free slot"

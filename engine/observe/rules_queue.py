@@ -27,12 +27,25 @@ def all_busy(scene: Scene) -> Finding | None:
     )
 
 
+def batch_not_ended(scene: Scene) -> Finding | None:
+    """Slots of a static batch are done and stay empty until its last request has ended."""
+    if not _is_static(scene) or not scene.waiting or not scene.idle or not scene.busy:
+        return None
+    return Finding(
+        "batch-not-ended",
+        f"{_wait(scene.waiting)} while {ids(scene.idle)} {_be(scene.idle)} idle: the batch has not ended",
+        f"static batching: {ids(scene.busy)} of the batch still {'works' if len(scene.busy) == 1 else 'work'}",
+        "with continuous batching (--batching continuous) a request takes a slot as soon as one is free",
+        slots=tuple(slot.id for slot in scene.idle),
+    )
+
+
 def idle_beside_waiting(scene: Scene) -> Finding | None:
     """Requests wait although a slot is idle, with one unpinned among them or the pins unknown (spec §5.5, C22).
 
     Each release tries one request only. Pinned to a busy slot it goes back to the tail, and nobody else is tried.
     """
-    if not scene.waiting or not scene.idle or not scene.busy:
+    if _is_static(scene) or not scene.waiting or not scene.idle or not scene.busy:
         return None
     idle, queue = scene.idle, scene.queue
     pinned = [(request, slot) for request in queue if (slot := _pinned_to_busy(scene, request)) is not None]
@@ -58,7 +71,7 @@ def pins_leave_idle(scene: Scene) -> Finding | None:
     """All that wait are pinned to busy slots while others are idle."""
     queue, idle = scene.queue, scene.idle
     pinned = {slot.id: slot for request in queue if (slot := _pinned_to_busy(scene, request)) is not None}
-    if not queue or not idle or not all(_pinned_to_busy(scene, request) for request in queue):
+    if _is_static(scene) or not queue or not idle or not all(_pinned_to_busy(scene, request) for request in queue):
         return None
     return Finding(
         "pins-leave-idle",
@@ -75,6 +88,7 @@ def serial_work(scene: Scene) -> Finding | None:
     lately = _busy_lately(scene)
     if (
         n < 2
+        or _is_static(scene)
         or not scene.waiting
         or not scene.idle
         or average is None
@@ -109,6 +123,11 @@ def _pinned_to_busy(scene: Scene, request: WaitingRequest) -> SlotView | None:
     return slot if slot.is_busy else None
 
 
+def _is_static(scene: Scene) -> bool:
+    """Whether a batch of requests ends before the next begins; idle slots then say nothing about pins."""
+    return scene.snapshot.facts.batching == "static"
+
+
 def _wait(number: int) -> str:
     return f"{plural(number, 'request')} {'waits' if number == 1 else 'wait'}"
 
@@ -118,6 +137,7 @@ def _be(slots: list[SlotView]) -> str:
 
 
 RULES = (
+    Rule(batch_not_ended, after=0.5, linger=0.0, subject=QUEUE),
     Rule(idle_beside_waiting, after=2.0, subject=QUEUE),
     Rule(pins_leave_idle, after=2.0, subject=QUEUE),
     Rule(serial_work, after=5.0, subject=QUEUE),

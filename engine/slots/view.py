@@ -204,4 +204,5 @@ def _facts(state: CoreState) -> ServerFacts:
         n_ubatch=plan.n_ubatch,
         type_k=plan.flags.type_k,
         type_v=plan.flags.type_v,
+        batching=state.options.batching,
     )

@@ -100,6 +100,11 @@ def test_pace_is_always_told() -> None:
     assert "paced" not in header(attached())
 
 
+def test_static_batching_is_told() -> None:
+    assert "static batching" in header(snapshot(facts=replace(FACTS, batching="static")))
+    assert "batching" not in header(snapshot(facts=replace(FACTS, batching="continuous")))
+
+
 def test_a_badge_says_that_the_display_is_frozen() -> None:
     assert " FROZEN " in header(frozen=True)
     assert "FROZEN" not in header()

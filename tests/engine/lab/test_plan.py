@@ -125,6 +125,7 @@ def test_options_of_the_server_count() -> None:
     workload, flags = burst(4, Lengths(30), Lengths(20)), LaunchFlags(ctx_size=1024, parallel=2)
     static = run_plan([flags], workload, M4, FACTS, options=CoreOptions(batching="static", verbosity=0))
     assert static.rows[0].n_done == 4
+    assert format_plan(static).splitlines()[0].endswith("times of m4-9b; static batching")
 
 
 def test_spread_offers_both_modes_where_they_differ() -> None:
@@ -139,10 +140,11 @@ def test_the_table_names_the_best_and_every_failure() -> None:
     lines = text.splitlines()
     assert lines[0] == "4 requests at once: 61 prompt and 300 answer tokens; times of m4-9b"
     assert lines[2].split()[:3] == ["slots", "pool", "n_ctx"]
-    assert "shared" in lines[3]
+    assert "unified" in lines[3]
     assert lines[3].endswith("0/4")
     assert lines[4].endswith("4/4")
     assert "-c 512 -np 4 -kvu: 4 failed: Context size has been exceeded." in text
+    assert all(any(f"{head}: " in line for line in lines) for head in ("each", "wait", "first", "busy", "peak"))
     assert lines[-1].startswith("done first with every answer in full: -c 2048 -np 4")
     assert all(len(line) <= 110 for line in lines)
 

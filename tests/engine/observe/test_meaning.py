@@ -24,7 +24,7 @@ from .polls import generating, prefilling
         (1, 4, 1.05, 3, "concurrency is not the bottleneck"),
         (4, 4, 3.9, 4, "more slots would help until memory ends"),
         (4, 4, 1.05, 4, "more slots would help until memory ends"),
-        (3, 4, 3.9, 0, "near the slot count"),
+        (3, 4, 3.9, 0, "near the slot count: if requests wait, more slots help"),
         (1, 1, 1.0, 2, "more slots would help"),
         (0, 4, None, None, "all slots idle"),
         (0, 4, 0.0, 0, "all slots idle"),
@@ -47,6 +47,11 @@ def test_waiting_that_is_unknown_says_why() -> None:
 def test_waiting_beside_an_idle_slot() -> None:
     assert "pinned" in waiting_meaning(WaitingView(2), 1, 2)
     assert waiting_meaning(WaitingView(2), 2, 2) == "each for the next free slot"
+
+
+def test_waiting_beside_an_idle_slot_of_a_static_batch() -> None:
+    assert "end of the batch" in waiting_meaning(WaitingView(2), 1, 2, "static")
+    assert waiting_meaning(WaitingView(0), 1, 2, "static") == "nobody waits"
 
 
 @pytest.mark.parametrize(

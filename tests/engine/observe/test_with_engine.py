@@ -32,9 +32,11 @@ class Post:
     id_slot: int = -1
 
 
-def watched(flags: LaunchFlags, posts: Sequence[Post], *, shift: bool = False) -> list[tuple[float, Observation]]:
+def watched(
+    flags: LaunchFlags, posts: Sequence[Post], *, shift: bool = False, batching: str = "continuous"
+) -> list[tuple[float, Observation]]:
     """Run all to its end; return what was concluded, with the time."""
-    options = CoreOptions(verbosity=0, cache_ram=0, context_shift=shift)
+    options = CoreOptions(verbosity=0, cache_ram=0, context_shift=shift, batching=batching)
     core = Core(plan_context(flags, FACTS), GhostModel(FACTS), options)
     observer, coming = Observer(), deque(posts)
     seen: list[tuple[float, Observation]] = []
@@ -107,6 +109,14 @@ def test_pins_that_leave_three_slots_idle() -> None:
     posts = [Post(0.0, 20, 300, 0), Post(0.3, 20, 60, 0), Post(0.4, 20, 60, 0)]
     seen = watched(LaunchFlags(ctx_size=2048, parallel=4), posts)
     assert keys_at(seen, 3, 20) == {"pins-leave-idle", "serial-work"}
+
+
+def test_a_static_batch_leaves_slots_idle_beside_waiting_requests() -> None:
+    posts = [Post(0.0, 20, 200), Post(0.0, 20, 20), Post(0.0, 20, 20)]
+    seen = watched(LaunchFlags(ctx_size=2048, parallel=2), posts, batching="static")
+    finding = next(f for _, look in seen for f in look.findings if f.key == "batch-not-ended")
+    assert finding.text == "1 request waits while slot 0 is idle: the batch has not ended"
+    assert keys_at(seen, 0, 999) <= {"all-busy", "batch-not-ended"}, "no word about pins, nor that slots are of no use"
 
 
 def test_c46_a_context_that_shifts_again_and_again() -> None:
