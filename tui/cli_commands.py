@@ -147,10 +147,19 @@ def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help=
 )
 def plan(
     context: typer.Context,
-    workload: Annotated[str, typer.Argument(help="burst n=8 prompt=61 answer=64, or poisson rate=0.5 seconds=60 …")],
+    workload: Annotated[str, typer.Argument(help="burst n=8 …, or poisson rate=0.5 seconds=60 …")],
     slots: Annotated[str, typer.Option("--slots", help="numbers of slots to try")] = "1,2,4,8",
 ) -> None:
-    """Run a workload in virtual time with several numbers of slots, split and unified, and compare."""
+    """Run a workload in virtual time with several numbers of slots, split and unified, and compare.
+
+    \b
+    A workload is one of
+      burst n=8 prompt=61 answer=64        eight requests at once
+      burst n=8 times=3 every=30           three times, 30 s apart
+      poisson rate=0.5 seconds=60 seed=1   one every two seconds, by chance
+    prompt= and answer= are tokens: 64, 20..800 (evenly) or 100~ (around 100);
+    shared= is how many tokens all prompts begin with.
+    """
     from .start import print_plan
 
     print_plan(workload, slots, context.args)

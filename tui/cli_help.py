@@ -1,10 +1,11 @@
-"""What the help says about engine options, and where a misplaced one should go."""
+"""What the help says about engine options, and where a misplaced word should go."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
-from slotview.engine.flag_table import FLAGS, HARMLESS, REFUSED, Flag, Kind
+from slotview.engine.flag_table import FLAGS, HARMLESS, OWN, REFUSED, Flag, Kind
 
 from .cli_words import TAKE_VALUE
 
@@ -29,15 +30,17 @@ EXAMPLES = """Examples:
 The engine's options (-c, -np, -kvu, --pace …) are listed by
   slotview dashboard --help"""
 
+_OTHERS = (
+    "llama-server's other options are taken and change nothing here (-ngl, --mlock …),",
+    "or are refused with the reason (--lora, --grammar, -hf …).",
+)
+
 
 def engine_help() -> str:
-    """List llama-server's flags that mean something, those that are ignored, and those that are refused."""
-    lines = ["\b", "Engine options (llama-server's):"]
-    lines += [_line(flag) for flag in FLAGS if flag not in HARMLESS]
-    harmless = ", ".join(flag.names[0] for flag in HARMLESS)
-    lines += ["", "\b", "Accepted and without meaning here:", *_wrapped(harmless)]
-    lines += ["", "\b", "Refused with a reason:", *_wrapped(", ".join(REFUSED))]
-    return "\n".join(lines)
+    """List the flags that mean something, those of slotview first, and say what becomes of llama-server's others."""
+    usual = [flag for flag in FLAGS if flag not in OWN and flag not in HARMLESS]
+    title = "Engine options (llama-server's, but for --batching and --pace):"
+    return "\n".join(["\b", title, *map(_line, (*OWN, *usual)), "", "\b", *_OTHERS])
 
 
 def _line(flag: Flag) -> str:
@@ -46,20 +49,18 @@ def _line(flag: Flag) -> str:
     return f"  {names}\n        {flag.help}{environment}"
 
 
-def _wrapped(text: str) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-
-
 def misplaced_option(words: Sequence[str]) -> str | None:
-    """Say what is wrong where a command follows options, or a stray word follows them."""
-    if not words or not words[0].startswith("-"):
+    """Say what is wrong where there is no such command, or a command or a stray word follows options."""
+    if not words or words[0] in COMMANDS:
         return None
+    if words[0] and not words[0].startswith("-"):
+        near = get_close_matches(words[0], COMMANDS, 1)
+        hint = f"did you mean {near[0]}?" if near else "see slotview --help"
+        return f"there is no command {words[0]!r}; {hint}"
     place = 0
     while place < len(words):
         word = words[place]
-        if word == "--":
+        if word == "--" or word in REFUSED:  # the reason is told where flags are read
             return None
         if word in COMMANDS:
             before = " ".join(words[:place])

@@ -166,7 +166,7 @@ def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float 
         except OSError as error:
             fail(f"--listen {listen}: {error.strerror or error}; choose another port")
         except ValueError as error:
-            fail(f"--listen {listen}: {error}")
+            fail(f"--listen {listen}: {error}", 2)
     backend = LocalBackend(flags, on_ready=face)
     run_app(backend, refresh, theme, saved)
     if backend.error:
