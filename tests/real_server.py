@@ -114,7 +114,7 @@ def llama_server(tmp_path: Path) -> Iterator[StartServer]:
     """Start servers with given flags; without ``model=None`` they serve `model_path`. All end with the test."""
     binary = os.environ.get("LLAMA_SERVER_BIN")
     if not binary or not Path(binary).is_file():
-        pytest.skip("no llama-server to compare with: LLAMA_SERVER_BIN names none")
+        pytest.skip("LLAMA_SERVER_BIN names no llama-server")
     started: list[LlamaServer] = []
 
     def start(*flags: str, model: Path | str | None = "", env: dict[str, str] | None = None) -> LlamaServer:

@@ -34,7 +34,7 @@ async def wait_for(pilot: Pilot[None], words: str, seconds: float = 20.0) -> Non
 async def test_t_a_number_and_enter_restart_the_server_with_other_flags() -> None:
     binary = os.environ.get("LLAMA_SERVER_BIN")
     if not binary or not Path(binary).is_file():
-        pytest.skip("no llama-server to start: LLAMA_SERVER_BIN names none")
+        pytest.skip("LLAMA_SERVER_BIN names no llama-server")
     backend = RunnerBackend(["-m", str(model_path()), *FLAGS], server_bin=binary)
     app = SlotviewApp(backend, refresh=0.1)
     try:

@@ -28,7 +28,7 @@ def child() -> Iterator[StartChild]:
     """Start children with given flags; all end with the test."""
     binary = os.environ.get("LLAMA_SERVER_BIN")
     if not binary or not Path(binary).is_file():
-        pytest.skip("no llama-server to start: LLAMA_SERVER_BIN names none")
+        pytest.skip("LLAMA_SERVER_BIN names no llama-server")
     started: list[RunnerBackend] = []
 
     def start(*flags: str, model: Path | None = None) -> RunnerBackend:
