@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .context import LaunchFlags
 from .flag_table import FLAGS, REFUSED, REFUSED_VARIABLES, Flag, Kind
+from .flag_values import FALSE_WORDS, FlagError, boolean, converted
 from .flag_words import unescaped
 from .model.sampling_params import SamplingParams
 
 __all__ = ["EngineFlags", "FlagError", "HttpFlags", "parse_flags"]
 
-TRUE_WORDS = ("on", "enabled", "true", "1")
-FALSE_WORDS = ("off", "disabled", "false", "0")
 EVERYTHING, NOTHING = 2**31 - 1, -1  # verbosities
-
-
-class FlagError(ValueError):
-    """A flag that cannot be used; the text is one line in llama-server's words where it has some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +109,11 @@ def _read_environment(environ: Mapping[str, str], values: dict[str, object]) -> 
         elif flag.env in environ:
             text = environ[flag.env]
             try:
-                value: object = _boolean(text) if flag.kind is Kind.SWITCH else _convert(flag, text)
+                value: object = boolean(text) if flag.kind is Kind.SWITCH else converted(flag, text)
             except FlagError as error:
                 raise FlagError(f'error while handling environment variable "{flag.env}": {error}') from None
             values[flag.field], found[flag.field] = value, flag.env
     return found
-
-
-def _boolean(text: str) -> bool:
-    if text in TRUE_WORDS:
-        return True
-    if text in FALSE_WORDS:
-        return False
-    raise FlagError("invalid boolean value")
 
 
 def _read_option(
@@ -168,7 +154,7 @@ def _read_option(
 
 def _store(flag: Flag, name: str, text: str, values: dict[str, object], *, append: bool) -> None:
     try:
-        value = _convert(flag, text)
+        value = converted(flag, text)
     except FlagError as error:
         raise FlagError(f'error while handling argument "{name}": error: {error}') from None
     if flag.kind in (Kind.LIST, Kind.WORDS) and append:
@@ -177,49 +163,6 @@ def _store(flag: Flag, name: str, text: str, values: dict[str, object], *, appen
         assert isinstance(value, tuple)
         value = (*before, *value)
     values[flag.field] = value
-
-
-def _convert(flag: Flag, text: str) -> object:
-    """Turn a word into the flag's value and check its range."""
-    match flag.kind:
-        case Kind.INT:
-            return _number(flag, text, int)
-        case Kind.FLOAT:
-            return _number(flag, text, float)
-        case Kind.CHOICE:
-            if text not in flag.choices:
-                raise FlagError(
-                    flag.complaint.format(text) or f"unknown value '{text}', one of {', '.join(flag.choices)}"
-                )
-            return flag.choices[text]
-        case Kind.LIST:
-            return tuple(part for part in text.split(",") if part)
-        case Kind.WORDS:
-            return (_read(flag, text),)
-        case _:
-            return _read(flag, text)
-
-
-def _read(flag: Flag, text: str) -> object:
-    try:
-        return flag.read(text)
-    except ValueError as error:
-        raise FlagError(str(error)) from None
-
-
-def _number(flag: Flag, text: str, kind: type[int] | type[float]) -> int | float:
-    try:
-        value = kind(text)
-    except ValueError:
-        raise FlagError(f"'{text}' is not a number") from None
-    if (
-        math.isnan(value)
-        or (flag.low is not None and value < flag.low)
-        or (flag.high is not None and value > flag.high)
-    ):
-        bounds = f"at least {flag.low}" if flag.high is None else f"between {flag.low} and {flag.high}"
-        raise FlagError(flag.complaint or f"{text} must be {bounds}")
-    return value
 
 
 def _assemble(values: dict[str, object]) -> EngineFlags:

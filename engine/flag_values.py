@@ -1,0 +1,68 @@
+"""From one word of the command line or the environment to the value of a flag."""
+
+from __future__ import annotations
+
+import math
+
+from .flag_table import Flag, Kind
+
+__all__ = ["FALSE_WORDS", "FlagError", "boolean", "converted"]
+
+TRUE_WORDS = ("on", "enabled", "true", "1")
+FALSE_WORDS = ("off", "disabled", "false", "0")
+
+
+class FlagError(ValueError):
+    """A flag that cannot be used; the text is one line in llama-server's words where it has some."""
+
+
+def boolean(text: str) -> bool:
+    """The value of a switch in the environment. Raises `FlagError`."""
+    if text in TRUE_WORDS:
+        return True
+    if text in FALSE_WORDS:
+        return False
+    raise FlagError("invalid boolean value")
+
+
+def converted(flag: Flag, text: str) -> object:
+    """The value that a word gives a flag, its range checked. Raises `FlagError`."""
+    match flag.kind:
+        case Kind.INT:
+            return _number(flag, text, int)
+        case Kind.FLOAT:
+            return _number(flag, text, float)
+        case Kind.CHOICE:
+            if text not in flag.choices:
+                raise FlagError(
+                    flag.complaint.format(text) or f"unknown value '{text}', one of {', '.join(flag.choices)}"
+                )
+            return flag.choices[text]
+        case Kind.LIST:
+            return tuple(part for part in text.split(",") if part)
+        case Kind.WORDS:
+            return (_read(flag, text),)
+        case _:
+            return _read(flag, text)
+
+
+def _read(flag: Flag, text: str) -> object:
+    try:
+        return flag.read(text)
+    except ValueError as error:
+        raise FlagError(str(error)) from None
+
+
+def _number(flag: Flag, text: str, kind: type[int] | type[float]) -> int | float:
+    try:
+        value = kind(text)
+    except ValueError:
+        raise FlagError(f"'{text}' is not a number") from None
+    if (
+        math.isnan(value)
+        or (flag.low is not None and value < flag.low)
+        or (flag.high is not None and value > flag.high)
+    ):
+        bounds = f"at least {flag.low}" if flag.high is None else f"between {flag.low} and {flag.high}"
+        raise FlagError(flag.complaint or f"{text} must be {bounds}")
+    return value
