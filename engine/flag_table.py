@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .flag_words import effort, file_text, json_object, letters, samplers, token_bias
+from .flag_words import effort, file_text, json_object, samplers, token_bias
 from .kv_size import KV_TYPES
+from .model.sampling_params import sampler_letters
 
 __all__ = ["FLAGS", "HARMLESS", "REFUSED", "REFUSED_VARIABLES", "Flag", "Kind"]
 
@@ -364,7 +365,7 @@ SAMPLING = (
         Kind.TEXT,
         "",
         "the same by their letters: edskypmxt",
-        read=letters,
+        read=sampler_letters,
     ),
     Flag(
         "sampling.logit_bias",

@@ -6,15 +6,13 @@ import json
 import re
 from pathlib import Path
 
-from .model.sampling_params import sampler_letters, sampler_names
+from .model.sampling_params import sampler_names
 
-__all__ = ["effort", "file_text", "json_object", "letters", "samplers", "token_bias", "unescaped"]
+__all__ = ["effort", "file_text", "json_object", "samplers", "token_bias", "unescaped"]
 
 BIAS = re.compile(r"\s*([+-]?\d+)\s*([+-])(.+)")
 ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|([nrt'\"\\]))")
 ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
-
-letters = sampler_letters
 
 
 def samplers(text: str) -> tuple[str, ...]:
@@ -47,7 +45,7 @@ def json_object(text: str) -> dict[str, object]:
 
 
 def effort(text: str) -> str:
-    """A level of reasoning; the template's own is no level."""
+    """The level that ``--reasoning-effort`` names; "default" names none and leaves it to the template."""
     return "" if text == "default" else text
 
 
