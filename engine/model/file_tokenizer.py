@@ -118,6 +118,7 @@ def split_special(text: str, special: Sequence[SpecialToken], parse_special: boo
 
 
 def _cut(part: str | int, token: SpecialToken) -> list[str | int]:
+    """A piece of text cut at every place where the token is spelled."""
     if isinstance(part, int) or token.text not in part:
         return [part]
     pieces: list[str | int] = []

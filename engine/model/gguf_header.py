@@ -132,6 +132,7 @@ def _read_version(cursor: _Cursor) -> int:
 
 
 def _foreign(start: bytes) -> str:
+    """What a file is that does not begin as GGUF files do."""
     known = {
         b"version https://git-lfs": "a Git LFS pointer, the model itself was not downloaded",
         b"PK\x03\x04": "a ZIP archive or PyTorch checkpoint",
@@ -207,6 +208,7 @@ def _alignment(scalars: Mapping[str, Scalar]) -> int:
 
 
 def _read_tensors(cursor: _Cursor, count: int, alignment: int) -> dict[str, TensorInfo]:
+    """The list of tensors, checked to lie one after the other with only padding between them."""
     placed: list[Callable[[int], TensorInfo]] = []
     for number in range(count):
         cursor.subject = f"the entry of tensor {number + 1} of {count}"
@@ -247,6 +249,7 @@ def _place(info: TensorInfo, begin: int) -> TensorInfo:
 
 
 def _extent(name: str, shape: tuple[int, ...], type_id: int) -> tuple[str, int, int]:
+    """A tensor's type by name, its number of values, and its bytes."""
     quant = QUANTS.get(type_id)
     if quant is None:
         kind = OTHER_TYPES.get(type_id, f"number {type_id}")

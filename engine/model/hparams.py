@@ -148,6 +148,7 @@ def _vocabulary_size(header: GgufHeader, keys: _Keys) -> int:
 
 
 def _rope_scaling(keys: _Keys) -> RopeScaling:
+    """How the file stretches positions; a factor of 0 or 1 with linear stretching is none."""
     factor = keys.number("rope.scaling.factor", keys.number("rope.scale_linear", 1.0))
     kind = keys.find("rope.scaling.type")
     if kind is None:

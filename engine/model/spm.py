@@ -59,6 +59,7 @@ class SpmTokenizer(FileTokenizer):
             tokens.extend(self._encode_word(word))
 
     def _encode_word(self, word: str) -> list[int]:
+        """Tokens of one word, from memory where it is short and was met before."""
         known = self._known_words.get(word)
         if known is not None:
             return known
@@ -70,6 +71,7 @@ class SpmTokenizer(FileTokenizer):
         return tokens
 
     def _merge(self, text: str) -> list[int]:
+        """Tokens of a text; what is no token when all is merged is spelled by the tokens of its bytes."""
         ids = self._ids
         tokens: list[int] = []
         for symbol in merged_symbols(text, ids, self._scores):

@@ -38,6 +38,7 @@ def slots_json(core: Core) -> list[Json]:
 
 
 def _slot(slot: Slot, core: Core) -> Json:
+    """One slot; one that has not run a task yet has four members only."""
     shown: Json = {"id": slot.id, "n_ctx": slot.n_ctx, "speculative": False, "is_processing": slot.is_processing}
     params = slot.params
     if params is None:

@@ -37,6 +37,7 @@ def _flag(value: object, *, default: bool) -> bool:
 
 
 def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> list[int]:
+    """Tokens of a text, or of a list of texts and tokens, the first of which may begin with special ones."""
     if isinstance(content, str):
         return [int(token) for token in tokenizer.encode(content, **flags)]
     if not isinstance(content, list):

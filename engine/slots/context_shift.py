@@ -26,6 +26,7 @@ class ContextShift:
                 self._shift(slot)
 
     def _shift(self, slot: Slot) -> None:
+        """Shift one slot, or end its task where that cannot be done."""
         job = slot.job
         assert job is not None
         if job.parent is not None or job.children:
@@ -43,12 +44,14 @@ class ContextShift:
         self._state.tell(ContextShifted(self._state.now / 1e6, slot.id, job.task, n_keep, n_left, n_discard))
 
     def _n_keep(self, slot: Slot, n_prompt: int, asked: int) -> int:
+        """Tokens at the beginning that stay: ``asked``, below 0 the whole prompt, and the beginning-of-text token."""
         n_keep = n_prompt if asked < 0 else asked
         if self._state.tokenizer.add_bos:
             n_keep += 1
         return min(n_keep, slot.n_ctx - 4)
 
     def _discard(self, slot: Slot, n_keep: int, n_discard: int) -> bool:
+        """Drop tokens and move those after them down; False, and the slot is empty, where no cell is free for that."""
         cache, n = self._state.cache, slot.n_tokens
         cache.remove(slot.id, n_keep, n_keep + n_discard)
         if not cache.move(slot.id, n_keep + n_discard, n, -n_discard):

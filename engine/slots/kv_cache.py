@@ -45,6 +45,7 @@ class KvCache:
         return self._place_split(wants)
 
     def _place_unified(self, wants: Sequence[tuple[int, int]]) -> bool:
+        """Take cells of the one stream for all, micro-batch by micro-batch."""
         stream = self.streams[0]
         total = sum(n for _, n in wants)
         if total == 0:
@@ -60,6 +61,7 @@ class KvCache:
         return True
 
     def _deal(self, wants: Sequence[tuple[int, int]], cells: CellIds) -> None:
+        """Give each sequence its part of ``cells``, in order."""
         sequences, at = self.sequences, 0
         singles: list[int] = cells.tolist() if len(cells) <= 2 * len(wants) else []
         for index, n in wants:
@@ -87,6 +89,7 @@ class KvCache:
         return True
 
     def _place_split(self, wants: Sequence[tuple[int, int]]) -> bool:
+        """Take cells of each sequence's own stream, in the order of llama.cpp's micro-batches."""
         taken, given = list[Taken](), list[tuple[int, CellIds]]()
         for index, n in equal_parts(wants, self._n_ubatch):
             stream = self.sequences[index].stream
@@ -145,6 +148,7 @@ class KvCache:
         return True
 
     def _unshare(self, sequence: CellSequence, first: int, end: int) -> bool:
+        """Copy the cells of these positions that other sequences use too; False where no cell is free for that."""
         stream = sequence.stream
         block = sequence.cells[first:end]
         places = np.flatnonzero(stream.counts[block] > 1)

@@ -58,6 +58,7 @@ class Launching:
         state.queue.defer(job)
 
     def _start_family(self, slot: Slot, free: Sequence[Slot], job: CompletionJob) -> bool:
+        """Start the children in free slots, then the parent in its own; False where one cannot be started."""
         text = f"launching slots for parent task id_task = {job.task} with {len(job.children)} child tasks"
         self._state.log.srv("T", "launch_slots_with_parent_task", text)
         for child, room in zip(job.children, free, strict=False):
@@ -68,6 +69,7 @@ class Launching:
         return self._start(slot, job, "parent ")
 
     def _start(self, slot: Slot, job: CompletionJob, kind: str) -> bool:
+        """Start one task, or end it with an error; ``kind`` is what the log calls it."""
         error = self._launch(slot, job)
         if error is not None:
             self._endings.fail_job(job, error)
@@ -95,6 +97,7 @@ class Launching:
         return None
 
     def _attach(self, slot: Slot, job: CompletionJob, sampler: Sampler) -> None:
+        """The slot belongs to the task from now on."""
         state, asked = self._state, job.params.n_predict
         slot.sampler = sampler
         slot.n_predict_max = state.options.n_predict if asked is None or asked == -1 else asked

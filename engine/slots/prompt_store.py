@@ -64,6 +64,10 @@ class PromptStore:
         return True
 
     def _make_room(self, tokens: TokenIds, size: int) -> bool:
+        """Drop entries that are a beginning of ``tokens``, and the oldest ones beyond the limit.
+
+        False, and nothing is dropped, where an entry begins with ``tokens`` already or they are too large.
+        """
         log = self._log
         if any(common_prefix(entry.tokens, tokens) == len(tokens) for entry in self.entries):
             log.srv("T", "alloc", " - prompt is already in the cache, skipping")
@@ -101,6 +105,10 @@ class PromptStore:
         return True
 
     def _find_better(self, slot: Slot, new: TokenIds) -> StoredPrompt | None:
+        """The entry of which more is kept, and which makes up more of ``new``, than of what the slot holds now.
+
+        ``f_keep``: the share of an entry that ``new`` begins with. ``f_sim``: the share of ``new`` that it makes up.
+        """
         keep, sim = np.float32(-1), np.float32(0)
         if slot.n_tokens:
             same = common_prefix(slot.held, new)

@@ -121,6 +121,7 @@ def _families(job: CompletionJob, n_slots: int) -> Iterator[CompletionJob]:
 
 
 def _report(taken: TakenWork, state: CoreState) -> RetuneReport:
+    """What the move did to running requests. A prompt that no longer fits ends as soon as it gets a slot."""
     limit = state.plan.slot_n_ctx
     fitting = [run for run in taken.running if len(run.job.prompt) < limit]
     n_again = sum(run.n_computed for run in fitting)

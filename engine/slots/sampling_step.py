@@ -91,6 +91,7 @@ class SamplingStep:
         return rows
 
     def _activate(self, parent: Slot, child: Slot) -> None:
+        """Let a child go on from where its parent's prompt ends."""
         self._state.log.slot("T", "decode", parent, f" - copying state to child {child.id}")
         self._state.cache.copy(parent.id, child.id)
         child.tokens[: parent.n_tokens] = parent.held
@@ -105,6 +106,7 @@ class SamplingStep:
 
     @staticmethod
     def _sample(rows: Sequence[Row], logits: Floats) -> Sequence[int]:
+        """One token for each row, remembered by its slot's sampler."""
         if not rows:
             return ()
         samplers: list[Sampler] = []

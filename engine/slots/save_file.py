@@ -71,6 +71,7 @@ def unpack(data: bytes, n_stream: int) -> SavedSlot:
 
 
 def _tokens(data: bytes) -> tuple[int, TokenIds]:
+    """Where the tokens end in the file, and the tokens, with or without the words that the server puts around them."""
     magic, version, n_words = _numbers(data, 0, 3)
     if magic != MAGIC or version != VERSION:
         raise SaveFileError("not a save file of version 4")
@@ -86,6 +87,7 @@ def _tokens(data: bytes) -> tuple[int, TokenIds]:
 
 
 def _with_cells(data: bytes, at: int, count: int, tokens: TokenIds, n_behind: int) -> SavedSlot:
+    """The slot whose ``count`` cells begin at ``at``."""
     if count != len(tokens) or at + count * CELL.itemsize > len(data):
         raise SaveFileError("the file is cut off in its cells")
     cells = np.frombuffer(data, CELL, count, at)

@@ -132,6 +132,7 @@ class View:
         return tuple(self._stream_cells(number) for number in range(len(self._state.cache.streams)))
 
     def _stream_cells(self, number: int) -> StreamCells:
+        """The owners of one stream's cells; a cell with several is listed with all of them."""
         stream = self._state.cache.streams[number]
         owner = np.full(stream.size, FREE, np.int16)
         sharers: dict[int, list[int]] = {int(cell): [] for cell in np.flatnonzero(stream.counts > 1)}
