@@ -125,7 +125,10 @@ def run(
     refresh: Every = None,
     theme: Theme = None,
 ) -> None:
-    """Start a real llama-server as a child and watch it: slotview run -- -m model.gguf -np 4."""
+    """Start a real llama-server as a child and watch it: slotview run -- -m model.gguf -np 4 --port 8080.
+
+    Without --port it listens at any free port; the screen says at which.
+    """
     from .start import start_runner
 
     start_runner(context.args, server_bin=server_bin, refresh=refresh, theme=theme)

@@ -11,11 +11,13 @@ from ..context import LaunchFlags
 from ..flag_table import FLAGS, Kind
 from ..flags import FlagError, parse_flags
 
-__all__ = ["api_key_of", "command_to_copy", "model_path", "split_arguments", "url_of"]
+__all__ = ["address_of", "api_key_of", "command_to_copy", "model_path", "split_arguments", "url_of"]
 
 LAUNCH = {name: flag for flag in FLAGS if flag.field.startswith("launch.") for name in (*flag.names, *flag.negative)}
 SECRETS = {"--api-key": "LLAMA_API_KEY", "--hf-token": "HF_TOKEN", "-hft": "HF_TOKEN"}
 MODEL_NAMES = ("-m", "--model")
+EVERYWHERE = ("0.0.0.0", "::")
+"""Hosts that mean all addresses of this machine."""
 
 
 def split_arguments(words: Sequence[str]) -> tuple[LaunchFlags, list[str]]:
@@ -53,11 +55,24 @@ def option(words: Sequence[str], *names: str) -> str | None:
     return found
 
 
+def address_of(words: Sequence[str], environ: Mapping[str, str]) -> tuple[str, int | None]:
+    """Host and port a server is asked to listen at; no port, or 0, is any free one. Raises `BackendError`."""
+    host = option(words, "--host") or environ.get("LLAMA_ARG_HOST") or "127.0.0.1"
+    if host.endswith(".sock"):
+        raise BackendError(f"--host {host}: a socket file cannot be watched; name an address, or leave it out")
+    port = option(words, "--port") or environ.get("LLAMA_ARG_PORT") or "0"
+    if not (port.isascii() and port.isdecimal() and int(port) < 65536):
+        raise BackendError(f"--port {port}: a number from 1 to 65535 is needed")
+    return host, int(port) or None
+
+
 def url_of(words: Sequence[str], environ: Mapping[str, str], port: int) -> str:
-    """Where a server with this command line listens."""
+    """Where a server with this command line can be reached from here."""
+    host, _ = address_of(words, environ)
+    host = "127.0.0.1" if host in EVERYWHERE else f"[{host}]" if ":" in host else host
     secure = option(words, "--ssl-cert-file") or environ.get("LLAMA_ARG_SSL_CERT_FILE")
     prefix = option(words, "--api-prefix") or environ.get("LLAMA_ARG_API_PREFIX") or ""
-    return f"http{'s' if secure else ''}://127.0.0.1:{port}{prefix}"
+    return f"http{'s' if secure else ''}://{host}:{port}{prefix}"
 
 
 def api_key_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:

@@ -25,7 +25,7 @@ from ..events import EventBatch, EventRing, Notice, Retuned
 from ..memory import total_memory
 from ..remote.backend import RemoteBackend
 from ..snapshot import Health, HealthState, KvPool, SlotDetails, Snapshot
-from .arguments import api_key_of, command_to_copy, model_path, split_arguments, url_of
+from .arguments import address_of, api_key_of, command_to_copy, model_path, split_arguments, url_of
 from .last_words import how_it_ended
 from .log_reader import ChildFacts, LogReader
 from .process import ServerProcess, find_binary
@@ -42,11 +42,12 @@ _STARTING = Health(HealthState.CONNECTING, "llama-server has not opened its port
 
 
 class RunnerBackend:
-    """Owns one child at a time. ``arguments`` are llama-server's; its address is ours. Raises `BackendError`."""
+    """Owns one child at a time. ``arguments`` are llama-server's. Raises `BackendError`."""
 
     def __init__(self, arguments: Sequence[str], *, server_bin: str | None = None) -> None:
         self._binary = find_binary(server_bin)
         self._flags, self._others = split_arguments(arguments)
+        self._host, self._port = address_of(self._others, os.environ)
         self._facts: ModelFacts | None = None
         self._ring = EventRing()
         self._lock = Lock()
@@ -92,7 +93,8 @@ class RunnerBackend:
         if not {"-lv", "--verbosity", "--log-verbosity", "-v", "--verbose"} & set(self._others):
             extra += ["-lv", "4"]  # the pool's size stands in the trace lines only
         self._log = LogReader(time.monotonic)
-        process = ServerProcess(self._binary, [*self._others, *flags.arguments(), *extra], self._hear)
+        words = [*self._others, *flags.arguments(), *extra]
+        process = ServerProcess(self._binary, words, self._hear, host=self._host, port=self._port)
         url, key = url_of(self._others, os.environ, process.port), api_key_of(self._others, os.environ)
         remote = RemoteBackend(url, api_key=key, interval=self._interval, backoff=False)
         with self._lock:

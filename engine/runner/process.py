@@ -18,7 +18,7 @@ __all__ = ["ServerProcess", "find_binary", "free_port"]
 
 KEPT_LINES = 2000
 LONGEST_LINE = 16_384  # bytes; a longer one is cut into several
-OVERRULED = ("--host", "--port")
+ADDRESS = ("--host", "--port")
 
 
 def find_binary(given: str | None) -> str:
@@ -42,27 +42,35 @@ def free_port() -> int:
 
 
 def without_address(arguments: Sequence[str]) -> list[str]:
-    """The arguments without ``--host`` and ``--port``, which we choose."""
+    """The arguments without ``--host`` and ``--port``, which come last."""
     kept: list[str] = []
     skip = False
     for word in arguments:
         if skip:
             skip = False
-        elif word in OVERRULED:
+        elif word in ADDRESS:
             skip = True
-        elif not word.startswith(tuple(f"{name}=" for name in OVERRULED)):
+        elif not word.startswith(tuple(f"{name}=" for name in ADDRESS)):
             kept.append(word)
     return kept
 
 
 class ServerProcess:
-    """One run of the server. ``on_line`` gets each log line in a thread of its own."""
+    """One run of the server. ``on_line`` gets each log line in a thread of its own; no port means any free one."""
 
-    def __init__(self, binary: str, arguments: Sequence[str], on_line: Callable[[str], None]) -> None:
-        self.port = free_port()
+    def __init__(
+        self,
+        binary: str,
+        arguments: Sequence[str],
+        on_line: Callable[[str], None],
+        *,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+    ) -> None:
+        self.port = port or free_port()
         self.lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._on_line = on_line
-        place = ["--host", "127.0.0.1", "--port", str(self.port)]
+        place = ["--host", host, "--port", str(self.port)]
         guard = Path(__file__).with_name("guard.py")
         self._process = subprocess.Popen(
             [sys.executable, "-I", str(guard), binary, *without_address(arguments), *place],

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.runner.arguments import api_key_of, command_to_copy, model_path, url_of
+from slotview.engine.backend import BackendError
+from slotview.engine.runner.arguments import address_of, api_key_of, command_to_copy, model_path, url_of
 
 
 @pytest.mark.parametrize(
@@ -17,10 +18,26 @@ from slotview.engine.runner.arguments import api_key_of, command_to_copy, model_
         (["--api-prefix=/a", "--api-prefix", "/b"], {}, "http://127.0.0.1:9/b"),
         ([], {"LLAMA_ARG_API_PREFIX": "/llm"}, "http://127.0.0.1:9/llm"),
         (["--ssl-key-file", "k", "--ssl-cert-file", "c"], {}, "https://127.0.0.1:9"),
+        (["--host", "10.0.0.7"], {}, "http://10.0.0.7:9"),
+        (["--host", "0.0.0.0"], {}, "http://127.0.0.1:9"),
+        (["--host", "::1"], {}, "http://[::1]:9"),
     ],
 )
 def test_where_the_child_listens(words: list[str], environ: dict[str, str], url: str) -> None:
     assert url_of(words, environ, 9) == url
+
+
+def test_a_host_and_a_port_that_were_asked_for_are_used() -> None:
+    assert address_of([], {}) == ("127.0.0.1", None)
+    assert address_of(["--port", "0"], {}) == ("127.0.0.1", None)
+    assert address_of(["--host=0.0.0.0", "--port", "8080"], {"LLAMA_ARG_PORT": "9"}) == ("0.0.0.0", 8080)
+    assert address_of([], {"LLAMA_ARG_HOST": "localhost", "LLAMA_ARG_PORT": "9"}) == ("localhost", 9)
+
+
+@pytest.mark.parametrize("words", [["--port", "http"], ["--port", "-1"], ["--port=65536"], ["--host", "llama.sock"]])
+def test_an_address_that_nobody_can_listen_at_is_said_before_anything_starts(words: list[str]) -> None:
+    with pytest.raises(BackendError, match=words[0].partition("=")[0]):
+        address_of(words, {})
 
 
 def test_the_key_of_the_child(tmp_path: Path) -> None:

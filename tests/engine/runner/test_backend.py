@@ -14,6 +14,7 @@ from slotview.engine.backend import BackendError, FireRequest
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import Notice, Retuned
 from slotview.engine.runner.backend import RunnerBackend
+from slotview.engine.runner.process import free_port
 from slotview.engine.snapshot import HealthState, SlotState, Snapshot
 from tests.engine.remote.test_fire import finished, until
 from tests.real_server import model_path
@@ -63,6 +64,15 @@ def pids(backend: RunnerBackend) -> tuple[int, int]:
 
 def is_alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
+
+
+def test_clients_find_it_at_the_port_they_know_also_after_a_retune(child: StartChild) -> None:
+    port = free_port()
+    backend = child("-np", "1", "-c", "512", "--port", str(port))
+    assert when(backend, is_watched).facts.source == f"http://127.0.0.1:{port}"
+    backend.retune(LaunchFlags(ctx_size=512, parallel=2)).result(60)
+    snapshot = when(backend, lambda snapshot: len(snapshot.slots or ()) == 2)
+    assert snapshot.facts.source == f"http://127.0.0.1:{port}"
 
 
 def test_a_retune_restarts_the_child_with_other_flags(child: StartChild) -> None:

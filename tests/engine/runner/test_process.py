@@ -72,6 +72,13 @@ def test_stopping_ends_the_child(binary: str) -> None:
     assert wait_gone(int(words[1]))
 
 
+def test_the_child_listens_where_it_was_asked_to(binary: str) -> None:
+    lines: Queue[str] = Queue()
+    child = ServerProcess(binary, ["--host", "0.0.0.0", "--port", "8080"], lines.put, host="0.0.0.0", port=8080)
+    assert lines.get(timeout=20).split()[2:] == ["--host", "0.0.0.0", "--port", "8080"]
+    child.stop()
+
+
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux's pidfd to watch a stranger's child")
 @pytest.mark.parametrize("last", ["", "trap '' TERM\n"])
 def test_a_script_around_the_server_ends_with_the_server(binary: str, tmp_path: Path, last: str) -> None:
