@@ -45,6 +45,14 @@ class LlamaServer:
         """What it has printed so far."""
         return self._log.read_text(errors="replace")
 
+    def log_after(self, words: str) -> str:
+        """What it has printed once these words are among it: it prints in a thread of its own."""
+        end = time.monotonic() + 30
+        while words not in (log := self.log):
+            assert time.monotonic() < end, log[-2000:]
+            time.sleep(0.02)
+        return log
+
     def restart(self) -> None:
         """Start it and wait until it answers."""
         with self._log.open("ab") as log:

@@ -48,6 +48,7 @@ def log(c: Client) -> None:
     c.complete([9999], 3)
     c.complete(tokens(5), 3, repeat_penalty=0)
     c.complete(tokens(10), -1, ignore_eos=True, id_slot=9)
+    c.until_idle()
     c.ask("/v1/chat/completions", {})
     c.ask("/detokenize", {"tokens": [5000]})
     c.ask("/completion", {"prompt": 5})

@@ -158,7 +158,7 @@ def assert_same_vocabulary(server: LlamaServer, path: Path, texts: list[str]) ->
         assert tokenizer.piece(token["id"], special=True) == (
             piece.encode() if isinstance(piece, str) else bytes(piece)
         )
-    ends = re.findall(r"print_info: EOG token\s+= (\d+)", server.log)
+    ends = re.findall(r"print_info: EOG token\s+= (\d+)", server.log_after("model loaded"))
     assert sorted(tokenizer.eog) == sorted(map(int, ends))
     props = server.get("/props")
     for token, shown in ((tokenizer.bos, props["bos_token"]), (tokenizer.eos, props["eos_token"])):
