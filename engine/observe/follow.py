@@ -119,7 +119,7 @@ class Follower:
             throughput.add(self._at, at, total - known)
 
     def rates(self, slots: Sequence[SlotView]) -> Iterator[tuple[int, SlotRate]]:
-        """Each slot's speeds; an idle slot has none (C58)."""
+        """Each slot's speeds; an idle slot has none."""
         at = self._at
         working = any(track.progress_at == at and track.first_at != at for track in self.tracks.values())
         after = PREFILL_AFTER if any(slot.state is SlotState.PROMPT for slot in slots) else STALL_AFTER

@@ -17,7 +17,7 @@ _ADVICE = "larger -c, or -np without -kvu, so that each slot has its own share"
 
 
 def nearly_full(scene: Scene) -> Finding | None:
-    """Running requests fill the shared pool. What idle slots keep does not count: it is dropped first (C15)."""
+    """Running requests fill the shared pool. What idle slots keep does not count: it is dropped first."""
     pool = scene.snapshot.pool
     if not pool.unified or not pool.cells or pool.active is None or pool.active < NEARLY * pool.cells:
         return None
@@ -31,7 +31,7 @@ def nearly_full(scene: Scene) -> Finding | None:
 
 
 def maybe_full(scene: Scene) -> Finding | None:
-    """The same where nothing tells whether the slots share a pool (C13)."""
+    """The same where nothing tells whether the slots share a pool."""
     pool = scene.snapshot.pool
     if pool.unified is not None or not pool.candidates or pool.active is None or len(scene.busy) < 2:
         return None
@@ -50,7 +50,7 @@ def maybe_full(scene: Scene) -> Finding | None:
 
 
 def overflow(scene: Scene) -> Finding | None:
-    """The pool had no room: every running request ended, also where each slot looked nearly empty (C12)."""
+    """The pool had no room: every running request ended, also where each slot looked nearly empty."""
     noted = scene.memory.overflow
     if noted is None or scene.snapshot.time - noted.time > REMEMBER:
         return None

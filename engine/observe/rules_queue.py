@@ -41,7 +41,7 @@ def batch_not_ended(scene: Scene) -> Finding | None:
 
 
 def idle_beside_waiting(scene: Scene) -> Finding | None:
-    """Requests wait although a slot is idle, with one unpinned among them or the pins unknown (spec §5.5, C22).
+    """Requests wait although a slot is idle, with one unpinned among them or the pins unknown (spec §5.5).
 
     Each release tries one request only. Pinned to a busy slot it goes back to the tail, and nobody else is tried.
     """

@@ -18,7 +18,7 @@ MANY = 1024  # tokens, likewise
 
 
 def no_progress(scene: Scene) -> Finding | None:
-    """A busy slot whose task and counts stand still while the server answers (C51)."""
+    """A busy slot whose task and counts stand still while the server answers."""
     if scene.snapshot.health.state is not HealthState.OK:
         return None
     stuck = [slot for slot in scene.busy if _stalled(scene, slot)]
@@ -38,7 +38,7 @@ def no_progress(scene: Scene) -> Finding | None:
 
 
 def unlimited(scene: Scene) -> Finding | None:
-    """A generation without a limit of its own has run for long (C46)."""
+    """A generation without a limit of its own has run for long."""
     now = answered_at(scene.snapshot)
     for slot in scene.busy:
         track = scene.tracks.get(slot.id)
@@ -57,7 +57,7 @@ def unlimited(scene: Scene) -> Finding | None:
 
 
 def shifting(scene: Scene) -> Finding | None:
-    """A slot discards its oldest tokens again and again to go on (spec §6.2, C46)."""
+    """A slot discards its oldest tokens again and again to go on (spec §6.2)."""
     told = Counter((shift.slot, shift.task) for shift in scene.memory.shifts)
     for slot in scene.busy:
         track = scene.tracks.get(slot.id)

@@ -55,7 +55,7 @@ def _same_size(cut: Sequence[Departure]) -> bool:
 
 
 def too_large(scene: Scene) -> Finding | None:
-    """A prompt that no slot can hold, waiting or refused (C45; C10 for what older servers say)."""
+    """A prompt that no slot can hold, waiting or refused."""
     limits = [slot.n_ctx for slot in scene.slots if slot.n_ctx is not None]
     if not limits:
         return None

@@ -37,7 +37,7 @@ class Scene:
 
     @property
     def waiting(self) -> int:
-        """Requests known to wait; slot actions that wait are not requests (C29)."""
+        """Requests known to wait; slot actions that wait are not requests."""
         requests = self.snapshot.waiting.requests
         if requests is None:
             return self.snapshot.waiting.count or 0

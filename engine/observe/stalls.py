@@ -40,7 +40,7 @@ class StallWatch:
     def stalled_for(self, after: float) -> float | None:
         """Seconds without progress, ``after`` or more; None while that is no sign of anything."""
         if self._key is None or self._key[0] is None or self._key[1:] == (None, None, None):
-            return None  # without a task, "busy" may be a look-alike's word for something else (C78)
+            return None  # without a task, "busy" may be a look-alike's word for something else
         return self._still if self._still >= max(after, PATIENCE * self._longest) else None
 
 
