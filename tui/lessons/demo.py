@@ -50,15 +50,15 @@ SCRIPT: tuple[Step, ...] = (
         STORIES,
         "four-slots",
     ),
-    Step("When a slot is freed, the request that waited longest takes it. Nobody is lost.", 11),
+    Step("When a slot is freed, the request that waited longest takes it. Nobody is lost.", 14),
     Step(
         "Two slots instead of four: 4 096 tokens each, but {busy} at work and {waiting} waiting.",
-        6,
+        5,
         LaunchFlags(ctx_size=8192, parallel=2),
         STORIES,
         "retune-two-slots",
     ),
-    Step("Fewer at once: each answer is faster, all together take longer. Watch the speed of each slot.", 8),
+    Step("Fewer at once: each answer is faster, all together take longer. Watch the speed of each slot.", 9),
     Step(
         "Unified: four slots share one pool. Each may use all 8 192 tokens, as long as all together fit.",
         6,

@@ -49,8 +49,7 @@ async def take_pictures(
 
 async def take_demo_pictures(folder: Path) -> list[Path]:
     """Take the pictures of the demo over the embedded engine."""
-    last = max(number for number, step in enumerate(SCRIPT, 1) if step.picture)
-    return await take_pictures(LocalBackend(parse_flags(FLAGS, {})), SCRIPT[:last], folder)
+    return await take_pictures(LocalBackend(parse_flags(FLAGS, {})), SCRIPT, folder)
 
 
 async def take_attach_picture(folder: Path) -> list[Path]:
