@@ -12,6 +12,9 @@ from .config_place import config_path
 __all__ = ["ServerEntry", "Settings", "SettingsError", "load_settings"]
 
 
+_IN_WORDS = {"extra_forbidden": "there is no such setting", "missing": "is missing"}
+
+
 class SettingsError(ValueError):
     """The configuration file cannot be used; the text is one line."""
 
@@ -55,4 +58,4 @@ def load_settings(path: Path | None = None) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"{place}: {field}: {first['msg']}") from None
+        raise SettingsError(f"{place}: {field}: {_IN_WORDS.get(first['type'], first['msg'])}") from None

@@ -48,7 +48,7 @@ def slots_unknown(snapshot: Snapshot) -> str:
 
 
 def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None, batching: str | None = None) -> str:
-    """What the number of waiting requests says; not knowing it is not the same as nobody waiting (C32)."""
+    """What the number of waiting requests says; not knowing it is not the same as nobody waiting."""
     if waiting.count is None:
         return waiting.why or "unknown (server started without --metrics)"
     if waiting.requests and all(request.kind != "completion" for request in waiting.requests):
@@ -56,14 +56,14 @@ def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None,
     if waiting.count == 0:
         return "nobody waits"
     if batching == "static":
-        return "all for the end of the batch (static batching)"
+        return "until the batch has ended"
     if busy is not None and n_slots and busy < n_slots:
         return "requests wait beside an idle slot: one may be pinned to a busy slot"
     return "each for the next free slot"
 
 
 def pool_meaning(pool: KvPool) -> str:
-    """What fills the shared cells and what of it can be had back (C13, C15)."""
+    """What fills the shared cells and what of it can be had back."""
     if pool.cells is None:
         return pool.why or _unknown_size(pool)
     if pool.active is None or pool.cached is None or pool.free is None:
@@ -84,14 +84,14 @@ def _unknown_size(pool: KvPool) -> str:
 
 
 def context_share(slot: SlotView) -> float | None:
-    """Share of the slot's context in use, 0 to 1. ``n_tokens`` holds prompt and answer already (C70)."""
+    """Share of the slot's context in use, 0 to 1. ``n_tokens`` holds prompt and answer already."""
     if slot.n_tokens is None or not slot.n_ctx or slot.n_ctx < 0:
         return None
     return min(1.0, max(0.0, slot.n_tokens / slot.n_ctx))
 
 
 def prefill_share(slot: SlotView) -> float | None:
-    """How much of the prompt is done, 0 to 1, where its length is known; /slots does not tell it (C69)."""
+    """How much of the prompt is done, 0 to 1, where its length is known; /slots does not tell it."""
     if not slot.n_prompt or slot.n_prompt < 0 or slot.n_prompt_processed is None:
         return None
     done = slot.n_prompt_processed + (slot.n_prompt_cached or 0)
@@ -111,7 +111,7 @@ def prefill_text(slot: SlotView, rate: float | None = None) -> str:
 
 
 def remaining_text(slot: SlotView) -> str:
-    """Tokens the answer may still get: "no limit", a number, "-" where not told, nothing while idle (C46, C58)."""
+    """Tokens the answer may still get: "no limit", a number, "-" where not told, nothing while idle."""
     if not slot.is_busy:
         return ""
     if slot.unlimited:
@@ -120,7 +120,7 @@ def remaining_text(slot: SlotView) -> str:
 
 
 def request_speed_meaning(totals: Totals) -> str:
-    """The speed of one request on average since the server started; seconds of slots add up: no total (C85)."""
+    """The speed of one request on average since the server started; seconds of slots add up: no total."""
     tokens, seconds = totals.predicted_tokens, totals.predicted_seconds
     if not tokens or not seconds:
         return ""

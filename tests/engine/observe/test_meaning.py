@@ -50,7 +50,7 @@ def test_waiting_beside_an_idle_slot() -> None:
 
 
 def test_waiting_beside_an_idle_slot_of_a_static_batch() -> None:
-    assert "end of the batch" in waiting_meaning(WaitingView(2), 1, 2, "static")
+    assert "until the batch has ended" in waiting_meaning(WaitingView(2), 1, 2, "static")
     assert waiting_meaning(WaitingView(0), 1, 2, "static") == "nobody waits"
 
 
