@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from starlette.requests import Request
@@ -11,6 +10,7 @@ from starlette.responses import Response
 from ..slots.task import ActionDone, ActionTask, Failed
 from .answers import failure
 from .errors import ApiError, disabled
+from .fields import leading_integer
 from .json_words import no_key, not_of_type
 from .params_json import Json
 from .replies import json_reply
@@ -20,7 +20,6 @@ from .state import ServerState
 
 __all__ = ["slot_action", "valid_filename"]
 
-LEADING_INTEGER = re.compile(r"\s*[+-]?\d+")
 FORBIDDEN = frozenset('/\\:*?"<>|') | frozenset("\uff0e\u2215\u2216\uff0f\uff3c\u29f5\u29f8\ufffd\ufeff")
 
 
@@ -46,10 +45,10 @@ async def slot_action(request: Request) -> Response:
 
 def _slot_id(text: str) -> int:
     """Leading digits suffice; beyond 32 bits is no id."""
-    found = LEADING_INTEGER.match(text)
-    if not found or not -(2**31) <= int(found[0]) < 2**31:
+    slot = leading_integer(text)
+    if slot is None or not -(2**31) <= slot < 2**31:
         raise ApiError("Invalid slot ID")
-    return int(found[0])
+    return slot
 
 
 async def _filename(request: Request) -> str:

@@ -12,6 +12,7 @@ from .errors import ThrownError
 __all__ = ["MAX_BODY", "UnreadableError", "as_f32", "read_json", "write_json"]
 
 MAX_BODY = 100 * 1024 * 1024
+LONGEST_64_BITS = 20  # characters of a whole number
 
 
 class UnreadableError(Exception):
@@ -26,7 +27,7 @@ def read_json(data: bytes) -> object:
     """Parse a body. Raises `ApiError` 400 for what is not strict JSON in UTF-8."""
     try:
         text = data.decode("utf-8-sig")
-        parsed: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        parsed: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
         text.encode("utf-8")
         if "\\u" in text:
             _refuse_surrogates(parsed)
@@ -49,6 +50,13 @@ def _fail(why: str) -> NoReturn:
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"invalid literal; last read: '{word}'")
+
+
+def _whole(word: str) -> float:
+    """A whole number; beyond 64 bits it becomes one with a fraction, as the C++ library has it."""
+    if len(word) <= LONGEST_64_BITS and -(2**63) <= (number := int(word)) < 2**64:
+        return number
+    return _finite(word)
 
 
 def _finite(word: str) -> float:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .body import MAX_BODY, UnreadableError
 from .cors import allowed_origin, preflight
 from .errors import outer_error
-from .heads import has_token
+from .heads import has_token, whole_number
 from .replies import json_reply
 from .state import ServerState
 
@@ -105,7 +105,7 @@ def _without_fragment(scope: Scope) -> Scope:
 def _told_length(headers: Headers) -> int:
     """``Content-Length``, 0 where there is none."""
     text = headers.get("content-length", "")
-    return int(text) if text.isdigit() else 0
+    return whole_number(text.encode()) if text.isdecimal() else 0
 
 
 async def _drain(receive: Receive) -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
 from .body import as_f32
 from .errors import ApiError
 from .json_words import not_of_type
 
-__all__ = ["INT64_MAX", "INT64_MIN", "Body", "Fields", "to_int32", "to_int64", "wrong_type"]
+__all__ = ["INT64_MAX", "INT64_MIN", "Body", "Fields", "leading_integer", "to_int32", "to_int64", "wrong_type"]
 
 Body = Mapping[str, object]
 INT_MAX = 2**31 - 1
 UINT_MAX = 2**32 - 1
 FLOAT_MAX = 3.4028234663852886e38  # of 32 bits
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+INTEGER = re.compile(r"[ \t-\r]*([+-]?)0*([0-9]+)")
+DECISIVE = 20  # digits: a number of so many has more than 64 bits
 
 
 class Fields:
@@ -116,6 +119,12 @@ class Fields:
         if not isinstance(value, int | float):
             raise wrong_type(name, "number", value)
         return value
+
+
+def leading_integer(text: str) -> int | None:
+    """The whole number that a text begins with, in C's spelling, brought into 64 bits; None = there is none."""
+    found = INTEGER.match(text)
+    return None if found is None else max(INT64_MIN, min(INT64_MAX, int(found[1] + found[2][:DECISIVE])))
 
 
 def to_int32(number: float) -> int:

@@ -10,14 +10,15 @@ __all__ = ["read_form"]
 
 BOUNDARY = re.compile(r'boundary=(?:"([^"]+)"|([^";,]+))', re.IGNORECASE)
 DISPOSITION = re.compile(rb"content-disposition:[ \t]*form-data;(.*)", re.IGNORECASE)
-PARAMETER = re.compile(rb'(\w+)=(?:"([^"]*)"|([^;]*))')
+PARAMETER = re.compile(rb'(?<!\w)(\w+)=(?:"([^"]*)"|([^;]*))')
 LINE = b"\r\n"
+MOST_PARTS = 1024
 
 
 def read_form(data: bytes, content_type: str) -> dict[str, object]:
     """The text fields by their names; several of a name as a list.
 
-    Raises `UnreadableError` where the body has no boundary, no part or no end.
+    Raises `UnreadableError` where the body has no boundary, no part, too many or no end.
     """
     told = BOUNDARY.search(content_type)
     if told is None:
@@ -33,19 +34,18 @@ def read_form(data: bytes, content_type: str) -> dict[str, object]:
 
 def _parts(data: bytes, border: bytes) -> list[tuple[bytes, bytes]]:
     """The heads and contents; what stands before the first part and after the last is passed over."""
-    _, begun, rest = data.partition(border + LINE)
+    begun = data.find(border + LINE)
+    place = begun + len(border)  # where the line of a border ends
     parts: list[tuple[bytes, bytes]] = []
-    while begun:
-        head, has_head, rest = (LINE + rest).partition(LINE + LINE)  # a head may be empty
-        content, ended, rest = rest.partition(LINE + border)
-        if not has_head or not ended:
+    while begun >= 0 and data.startswith(LINE, place) and len(parts) < MOST_PARTS:
+        head_end = data.find(LINE + LINE, place)  # a head may be empty
+        content_end = data.find(LINE + border, head_end + 4) if head_end >= 0 else -1
+        if content_end < 0:
             break
-        parts.append((head, content))
-        if rest.startswith(b"--"):
+        parts.append((data[place:head_end], data[head_end + 4 : content_end]))
+        place = content_end + len(LINE + border)
+        if data.startswith(b"--", place):
             return parts
-        if not rest.startswith(LINE):
-            break
-        rest = rest.removeprefix(LINE)
     raise UnreadableError(400)
 
 

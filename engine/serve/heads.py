@@ -6,18 +6,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Head", "RefusedError", "add_header", "chunk_size", "has_token", "read_request_line"]
+__all__ = ["Head", "RefusedError", "add_header", "chunk_size", "has_token", "read_request_line", "whole_number"]
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH", b"PRI")
 VERSIONS = (b"HTTP/1.1", b"HTTP/1.0")
 MOST_HEADERS = 100
 LONGEST_HEADER = 8192  # bytes of its line
 TARGET = re.compile(rb"[^\x00-\x20\x7f]+")
-HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
+HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\x00-\x08\x0a-\x1f\x7f]*)")
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?")
 WEIGHT = re.compile(rb"0*(0|0?\.[0-9]+|0\.|1(\.0*)?)")
 RANGE = re.compile(rb"([0-9]*)-([0-9]*)")
 LARGEST = 2**64 - 1
+DECISIVE = 21  # digits: a number of so many is above LARGEST
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -65,12 +66,12 @@ class Head:
     def length(self) -> int | None:
         """The told length of the body."""
         lengths = self.values(b"content-length")
-        return int(lengths[0]) if lengths else None
+        return whole_number(lengths[0]) if lengths else None
 
     def check(self) -> None:
         """Raise `RefusedError` where the length of the body is unclear, or Accept or Range name nothing."""
         lengths = self.values(b"content-length")
-        if len(set(lengths)) > 1 or any(not length.isdigit() or int(length) > LARGEST for length in lengths):
+        if len(set(lengths)) > 1 or any(not length.isdigit() or whole_number(length) > LARGEST for length in lengths):
             raise RefusedError("no length")
         if self.values(b"transfer-encoding") and (not self.chunked or self.length):
             raise RefusedError("an unclear length")
@@ -109,7 +110,12 @@ def _check_range(value: bytes) -> None:
 def _is_rising(found: re.Match[bytes]) -> bool:
     """Whether ``first-last`` has one number at least, and the first is not above the last."""
     first, last = found.groups()
-    return bool(first or last) and not (first and last and int(first) > int(last))
+    return bool(first or last) and not (first and last and whole_number(first) > whole_number(last))
+
+
+def whole_number(digits: bytes) -> int:
+    """The number that digits say. Of those above `LARGEST` only that much is told, since Python reads no long ones."""
+    return int(digits.lstrip(b"0")[:DECISIVE] or b"0")
 
 
 def read_request_line(line: bytes) -> Head:
@@ -125,7 +131,7 @@ def add_header(head: Head, line: bytes) -> None:
     found = HEADER.fullmatch(line)
     if found is None or len(line) + 2 > LONGEST_HEADER or len(head.headers) >= MOST_HEADERS:
         raise RefusedError("no header")
-    head.headers.append((found[1].lower(), found[2]))
+    head.headers.append((found[1].lower(), found[2].strip(b" \t")))
 
 
 def chunk_size(line: bytes) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..model.interface import Tokenizer
 from ..model.sampling_params import SamplingParams
 from .body import as_f32
-from .fields import INT64_MAX, INT64_MIN, Fields, to_int32
+from .fields import Fields, leading_integer, to_int32
 
 __all__ = ["biased"]
 
@@ -54,7 +54,7 @@ def _token_or_text(key: str) -> object:
     """The key of an object: a token's number in C's spelling, where nothing is 0, or a text."""
     if not INTEGER_KEY.fullmatch(key):
         return key or 0
-    return max(INT64_MIN, min(INT64_MAX, int(key)))
+    return leading_integer(key)
 
 
 def _bias(value: object) -> float | None:

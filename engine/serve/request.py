@@ -35,9 +35,11 @@ async def read_value(request: Request) -> object:
     if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
         raise UnreadableError(415)
     data = await request.body()
-    if kind.startswith("multipart/form-data"):
-        return read_form(data, kind)
-    return read_json(data) if len(data) < LARGE_BODY else await asyncio.to_thread(read_json, data)
+    return _parsed(data, kind) if len(data) < LARGE_BODY else await asyncio.to_thread(_parsed, data, kind)
+
+
+def _parsed(data: bytes, kind: str) -> object:
+    return read_form(data, kind) if kind.startswith("multipart/form-data") else read_json(data)
 
 
 async def read_object(request: Request) -> Json:

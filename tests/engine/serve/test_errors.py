@@ -85,6 +85,30 @@ def test_bodies_that_are_no_json_are_refused_in_the_error_form(face: Face, path:
     assert "Traceback" not in answer.text
 
 
+@pytest.mark.parametrize("number", [b"1" + b"0" * 400, b"-1" + b"0" * 400, b"9" * 5000])
+@pytest.mark.parametrize("name", [b"temperature", b"seed", b"id_slot", b"what_nobody_reads"])
+def test_a_number_that_is_none_of_64_bits_is_refused_in_the_librarys_words(
+    face: Face, name: bytes, number: bytes
+) -> None:
+    answer = face.ask("/completion", b'{"prompt":"a","n_predict":1,"%s":%s}' % (name, number), "POST")
+    message = f"[json.exception.out_of_range.406] number overflow parsing '{number.decode()}'"
+    assert (answer.status, answer.error["message"]) == (400, message)
+
+
+def test_a_number_may_have_as_many_digits_as_it_likes(face: Face, tmp_path: object) -> None:
+    digits = "9" * 5000
+    body = {"prompt": "a", "n_predict": 1, "logit_bias": {digits: 1, "0" * 5000 + "5": 1}}
+    answer = face.ask("/completion", body)
+    assert answer.json["generation_settings"]["logit_bias"] == [{"bias": 1, "token": 5}]  # type: ignore[index]
+    long_length = b"POST /tokenize HTTP/1.1\r\nContent-Length: " + b"0" * 5000 + b"2\r\n\r\n{}"
+    with face.send(long_length) as link:
+        assert link.recv(100).startswith(b"HTTP/1.1 200 OK")
+    with Face(f"-np 1 --slot-save-path {tmp_path}") as saving:
+        refused = saving.ask(f"/slots/{digits}?action=erase", {})
+        assert (refused.status, refused.error["message"]) == (400, "Invalid slot ID")
+        assert saving.ask("/slots/" + "0" * 5000 + "?action=erase", {}).json["id_slot"] == 0
+
+
 def test_a_body_of_100_mb_is_read_and_a_larger_one_is_not(face: Face) -> None:
     limit = 100 * 1024 * 1024
     start, end = b'{"content":"a","x":"', b'"}'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import h11
 import pytest
 
@@ -46,6 +48,8 @@ def test_a_request_needs_no_host_and_may_come_byte_by_byte() -> None:
         (b"POST /x HTTP/1.1\r\n\r\nabc", b""),
         (CHUNKED + b"3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n", b"abc0123456789"),
         (CHUNKED + b"3\r\nabc\r\n", None),
+        (b"POST /x HTTP/1.1\r\nContent-Length: " + b"0" * 5000 + b"3\r\n\r\nabc", b"abc"),
+        (b"GET /x HTTP/1.1\r\nRange: bytes=1-" + b"9" * 5000 + b"\r\n\r\n", b""),
     ],
 )
 def test_how_long_a_body_is(request_bytes: bytes, expected: bytes | None) -> None:
@@ -63,6 +67,7 @@ def test_a_body_without_length_lasts_until_the_end_where_the_connection_closes_a
     [
         b"GET /health\r\n", b"GET /health HTTP/2.0\r\n", b"get /health HTTP/1.1\r\n", b"GET /a\x01 HTTP/1.1\r\n",
         b"GET / HTTP/1.1\r\nA : b\r\n", b"GET / HTTP/1.1\r\nA: b\nC: d\r\n", b"GET / HTTP/1.1\r\n folded\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
         b"GET / HTTP/1.1\r\nContent-Length: +1\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: 1, 1\r\n\r\n",
         b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         b"GET / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
@@ -76,6 +81,17 @@ def test_a_body_without_length_lasts_until_the_end_where_the_connection_closes_a
 def test_what_is_no_request_is_refused_as_soon_as_that_is_clear(request_bytes: bytes) -> None:
     with pytest.raises(h11.RemoteProtocolError):
         events(request_bytes)
+
+
+def test_a_head_full_of_blanks_is_read_at_once() -> None:
+    began = time.monotonic()
+    blanks = b"A:" + b" \t" * 2000 + b"b" + b" " * 2000 + b"c \r\n"
+    request = events(b"GET / HTTP/1.1\r\n" + blanks * 100 + b"\r\n")[0]
+    with pytest.raises(h11.RemoteProtocolError):
+        events(b"GET / HTTP/1.1\r\nA:" + b" " * 8000 + b"\0\r\n\r\n")
+    assert time.monotonic() - began < 2
+    assert isinstance(request, h11.Request)
+    assert request.headers[99] == (b"a", b"b" + b" " * 2000 + b"c")
 
 
 def test_the_next_request_waits_for_the_answer_to_this_one() -> None:
