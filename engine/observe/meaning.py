@@ -29,6 +29,8 @@ def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, w
         return "near 1 while requests wait: concurrency is not the bottleneck"
     if busy >= n_slots and waiting:
         return "all busy and requests wait: more slots would help until memory ends"
+    if waiting:
+        return f"{plural(n_slots - busy, 'slot')} free, yet requests wait"
     if average is not None and average >= NEAR_ALL * n_slots and n_slots > 1:
         return "near the slot count: if requests wait, more slots help until memory ends"
     if busy == 0:

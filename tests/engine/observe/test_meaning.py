@@ -30,7 +30,8 @@ from .polls import generating, prefilling
         (0, 4, 0.0, 0, "all slots idle"),
         (4, 4, 2.0, 0, "all slots busy, nobody waits"),
         (4, 4, 2.0, None, "all slots busy"),
-        (2, 4, 2.0, 0, "2 slots free"),
+        (2, 4, 2.0, 0, "2 slots free: a new request starts at once"),
+        (2, 4, 3.9, 3, "2 slots free, yet requests wait"),
         (None, None, None, None, "does not tell"),
     ],
 )
