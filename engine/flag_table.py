@@ -11,7 +11,7 @@ from .flag_words import effort, file_text, json_object, samplers, token_bias
 from .kv_size import KV_TYPES
 from .model.sampling_params import sampler_letters
 
-__all__ = ["FLAGS", "HARMLESS", "REFUSED", "REFUSED_VARIABLES", "Flag", "Kind"]
+__all__ = ["FLAGS", "HARMLESS", "OWN", "REFUSED", "REFUSED_VARIABLES", "Flag", "Kind"]
 
 
 class Kind(StrEnum):
@@ -384,11 +384,15 @@ OWN = (
         ("--batching",),
         Kind.CHOICE,
         "",
-        "continuous, or static: the old way",
+        "continuous; static = a batch of requests is answered in full before the next begins",
         choices={"continuous": "continuous", "static": "static"},
     ),
     Flag(
-        "pace", ("--pace",), Kind.TEXT, "SLOTVIEW_PACE", "device profile that times the steps; off = as fast as it goes"
+        "pace",
+        ("--pace",),
+        Kind.TEXT,
+        "SLOTVIEW_PACE",
+        "device whose times the steps take: m4-9b; off = as fast as it goes",
     ),
     Flag(
         "threads", ("-t", "--threads"), Kind.INT, "LLAMA_ARG_THREADS", "threads of the matrix products; -1 = all cores"

@@ -125,9 +125,18 @@ def run_app(backend: Backend, refresh: float | None, theme: str | None, saved: S
     """Open the screen on a backend until it is left."""
     from .app import SlotviewApp
 
-    refresh = known_refresh(refresh) or (saved.refresh if saved else None) or 0.25
-    theme = known_theme(theme or (saved.theme if saved else None))
-    _show(SlotviewApp(backend, refresh=refresh, theme=theme), backend)
+    app = SlotviewApp(backend, refresh=_refresh(refresh, saved) or 0.25, theme=_theme(theme, saved))
+    _show(app, backend)
+
+
+def _refresh(given: float | None, saved: Settings | None) -> float | None:
+    """How often to look: as typed, else as configured."""
+    return known_refresh(given) or (saved.refresh if saved else None)
+
+
+def _theme(given: str | None, saved: Settings | None) -> str | None:
+    """The theme: as typed, else as configured."""
+    return known_theme(given or (saved.theme if saved else None))
 
 
 def _show(app: App[Any], *backends: Backend) -> None:
@@ -179,9 +188,10 @@ def start_demo(words: Sequence[str], *, theme: str | None) -> None:
 
     from .lessons.demo import DemoApp
 
+    saved = settings()
     flags = read_flags([*DEFAULT_CONTEXT, *words])
     backend = LocalBackend(replace(flags, pace=flags.pace or DEFAULT_PACE))
-    _show(DemoApp(backend, theme=known_theme(theme)), backend)
+    _show(DemoApp(backend, theme=_theme(theme, saved)), backend)
 
 
 def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float | None, theme: str | None) -> None:
@@ -193,7 +203,7 @@ def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float
         return
     from .overview import OverviewApp
 
-    app = OverviewApp(backends, refresh=known_refresh(refresh) or 0.5, theme=known_theme(theme))
+    app = OverviewApp(backends, refresh=_refresh(refresh, saved) or 0.5, theme=_theme(theme, saved))
     _show(app, *(backend for _, backend in backends))
 
 

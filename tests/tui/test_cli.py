@@ -110,6 +110,15 @@ def test_a_wrong_configuration_names_the_file_and_the_field(tmp_path: Path, text
     assert "config.toml" in done.stderr
 
 
+@pytest.mark.parametrize("words", [("demo",), ("attach", "http://x"), ("attach", "http://x", "http://y")])
+def test_a_configured_theme_counts_wherever_there_is_a_screen(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('theme = "no such"')
+    done = slotview(*words, environ={"SLOTVIEW_CONFIG": str(path)})
+    assert done.returncode == 2
+    assert "there is no theme no such" in done.stderr
+
+
 def test_completion_prints_text_with_the_bundled_model() -> None:
     done = slotview("complete", "What is a slot?", "--temp", "0", "-n", "24")
     assert done.returncode == 0, done.stderr
