@@ -75,7 +75,7 @@ def demo(context: typer.Context, theme: Theme = None) -> None:
 @app.command()
 def attach(
     urls: Annotated[
-        list[str] | None, typer.Argument(metavar="URL|NAME…", help="servers, or names from the config file")
+        list[str] | None, typer.Argument(metavar="URL|NAME…", help="servers, or names from slotview/config.toml")
     ] = None,
     model: Annotated[
         list[str] | None,
@@ -170,11 +170,11 @@ def plan(
 
 @app.command()
 def replay(
-    path: Annotated[str, typer.Argument(help="a recording")],
+    path: Annotated[str, typer.Argument(help='JSON lines {"t": seconds, "slots": answer of /slots}')],
     speed: Annotated[float, typer.Option("--speed", help="1 = as it was", min=0.01)] = 1.0,
     theme: Theme = None,
 ) -> None:
-    """Play a recording."""
+    """Play a recording: what a server answered, look by look."""
     from .start import start_replay
 
     start_replay(path, speed=speed, theme=theme)
