@@ -78,11 +78,13 @@ class BaseApp(App[ReturnType]):
         self.call_after_refresh(gc.enable)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Offer all keys of the screen, then Textual's own commands."""
+        """Offer all keys of the screen, then those of Textual's own commands that fit: our help tells the keys."""
         from .commands import commands_of
 
         yield from commands_of(screen)
-        yield from (command for command in super().get_system_commands(screen) if command.title != "Quit")
+        yield from (
+            command for command in super().get_system_commands(screen) if command.title in ("Theme", "Screenshot")
+        )
 
     def deliver_screenshot(
         self, filename: str | None = None, path: str | None = None, time_format: str | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from textual.binding import ActiveBinding
 from textual.content import Content
 from textual.events import Leave, MouseDown, MouseMove
@@ -45,12 +47,13 @@ class KeyLine(Widget):
         self.keys = (*shown.values(), *([palette] if palette else []))
 
     def render(self) -> Content:
-        """The keys one after the other, as far as there is room beside the palette's."""
+        """The keys one after the other, as many as there is room for beside the palette's."""
         parts = [self._part(index, key) for index, key in enumerate(self.keys)]
         if not parts or self.keys[-1].binding.key != self.app.COMMAND_PALETTE_BINDING:
             return Content("").join(parts)
         last = Content.assemble(("▏", "$foreground 20%"), parts.pop()[1:])
-        return Content("").join(parts).truncate(self.size.width - last.cell_length, pad=True) + last
+        room = self.size.width - last.cell_length
+        return Content("").join(_fitting(parts, room)).truncate(room, pad=True) + last
 
     def _part(self, index: int, key: ActiveBinding) -> Content:
         part = Content.assemble(
@@ -86,3 +89,9 @@ class KeyLine(Widget):
     @property
     def _pointed_key(self) -> ActiveBinding | None:
         return self.keys[self.pointed] if self.pointed is not None and self.pointed < len(self.keys) else None
+
+
+def _fitting(parts: list[Content], room: int) -> list[Content]:
+    """The first parts, those that would be cut left out."""
+    ends = accumulate(part.cell_length for part in parts)
+    return [part for part, end in zip(parts, ends, strict=True) if end <= room]

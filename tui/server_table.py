@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from slotview.engine.plain import plain
@@ -27,6 +29,7 @@ class ServerRow:
     index: int
     name: str
     health: HealthState
+    is_live: bool
     message: str
     busy: tuple[int | None, int | None]
     waiting: int | None
@@ -43,6 +46,7 @@ class ServerRow:
             index,
             name,
             snapshot.health.state,
+            snapshot.health.is_live,
             snapshot.health.message,
             (snapshot.busy, total),
             snapshot.waiting.count,
@@ -54,6 +58,12 @@ class ServerRow:
 
 class ServerTable(RowList[ServerRow]):
     """Busy, waiting, tok/s, context, health and model of every server; Enter opens one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter", "open", "Open", key_display="enter", id="servers.open", tooltip="The chosen server's own screen"
+        ),
+    ]
 
     @dataclass
     class Opened(Message):
@@ -76,7 +86,7 @@ class ServerTable(RowList[ServerRow]):
         return ((f"{pad('server', _name_width(width))} {' '.join(cells)}  health · model", "heading"),)
 
     def draw_row(self, row: ServerRow, width: int) -> Line:
-        """Draw one server."""
+        """Draw one server; the numbers of one that is gone are dim, since they are old."""
         busy, total = row.busy
         texts = (f"{count(busy)}/{count(total)}", count(row.waiting), rate(row.rate), _context(row))
         cells = " ".join(pad(text, cell, right=True) for text, cell in zip(texts, _WIDTHS, strict=True))
@@ -84,7 +94,8 @@ class ServerTable(RowList[ServerRow]):
         what = plain(row.model, 80) if row.model else f"model {UNKNOWN}"
         tail = plain(row.message, 120) if row.health is not HealthState.OK and row.message else what
         return (
-            (f"{name} {cells}  ", ""),
+            (f"{name} ", ""),
+            (f"{cells}  ", "" if row.is_live else "dim"),
             (f"● {row.health.value}", _TONES.get(row.health, "error")),
             (f"  {tail}", ""),
         )

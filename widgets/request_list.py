@@ -37,7 +37,7 @@ class RequestList(RowList[RequestView]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "cancel", "Cancel", id="requests.cancel", tooltip="Give the chosen request up"),
-        Binding("X", "cancel_all", "Cancel all", id="requests.cancel_all", tooltip="Give all open requests up"),
+        Binding("X", "cancel_all", "All", id="requests.cancel_all", tooltip="Give all open requests up"),
     ]
     DEFAULT_CSS = """
     RequestList { height: 1fr; min-height: 3; }
@@ -72,9 +72,9 @@ class RequestList(RowList[RequestView]):
         self._layout: tuple[int, Layout[RequestView]] | None = None
 
     def action_cancel(self) -> None:
-        """Give the chosen request up."""
-        if self.chosen is not None:
-            self.post_message(self.CancelRequested(self.chosen.number))
+        """Give the chosen request up; where there is none, none is open."""
+        chosen = self.chosen
+        self.post_message(self.CancelAllRequested() if chosen is None else self.CancelRequested(chosen.number))
 
     def action_cancel_all(self) -> None:
         """Give all open requests up."""

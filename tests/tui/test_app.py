@@ -105,6 +105,14 @@ async def test_the_palette_quits_in_one_way() -> None:
     assert [title for title in titles if title.startswith("Quit")] == ["Quit (q)"]
 
 
+async def test_the_palette_offers_nothing_that_takes_the_screen_apart() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)):
+        titles = {command.title for command in app.get_system_commands(app.screen)}
+    assert {"Theme", "Screenshot"} <= titles
+    assert not {"Maximize", "Minimize", "Keys"} & titles
+
+
 async def test_a_screenshot_is_saved_where_slotview_was_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

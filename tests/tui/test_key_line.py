@@ -46,6 +46,40 @@ async def test_the_key_below_the_mouse_lights_up_and_is_explained() -> None:
     assert tooltips == ["Send one prompt, or up to 256 at once", None]
 
 
+@pytest.mark.parametrize("width", range(30, 90, 7))
+async def test_no_key_is_cut_in_a_word(width: int) -> None:
+    app, _ = make_app()
+    async with run(app, (width, 24)) as pilot:
+        await pilot.press("1")
+        await pilot.pause()
+        words = text_of(app).splitlines()[-1].partition("▏")[0].split()
+    assert {"x", "Cancel"} <= set(words)
+    assert set(words) <= {
+        "x",
+        "Cancel",
+        "X",
+        "All",
+        "f",
+        "Fire",
+        "t",
+        "Retune",
+        "space",
+        "Freeze",
+        "?",
+        "Help",
+        "q",
+        "Quit",
+    }
+
+
+async def test_eighty_columns_have_room_for_all_keys_also_in_the_requests() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("1")
+        await pilot.pause()
+        assert "q Quit" in text_of(app).splitlines()[-1]
+
+
 @pytest.mark.parametrize("width", [20, 40, 80])
 async def test_the_palette_keeps_its_place_however_narrow(width: int) -> None:
     app, _ = make_app()

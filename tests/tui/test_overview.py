@@ -2,6 +2,7 @@ import pytest
 
 from slotview.tui.overview import OverviewApp
 from slotview.tui.screens.dashboard import Dashboard
+from slotview.tui.server_table import ServerTable
 from tests.fake_backend import FakeBackend
 from tests.tui.helpers import SIZES, text_of
 from tests.tui.scenes import GONE, IDLE, REMOTE
@@ -23,11 +24,33 @@ async def test_a_row_for_each_server_and_its_screen_on_enter(size: tuple[int, in
         await pilot.pause()
         assert isinstance(app.screen, Dashboard)
         assert "Slots: 0 of 4 busy" in text_of(app)
+        assert "esc Back" in text_of(app)
+        assert "q Quit" not in text_of(app), "q leads back too, and ends nothing"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "old box" in text_of(app)
+        assert "Open" in text_of(app).splitlines()[-1]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, Dashboard)
         await pilot.press("q")
         await pilot.pause()
         assert "old box" in text_of(app)
+        await pilot.press("escape")
+        assert app.is_running
         await pilot.press("q")
     assert app.return_code == 0
+
+
+async def test_the_numbers_of_a_server_that_is_gone_do_not_look_like_those_of_now() -> None:
+    app = OverviewApp([("old box", FakeBackend(GONE)), ("here", FakeBackend(REMOTE))], refresh=3600)
+    async with app.run_test(size=(120, 36)):
+        table = app.screen.query_one(ServerTable)
+        styles = [
+            next(style for text, style, _ in table.render_line(y) if "4/4" in text and style is not None)
+            for y in (1, 2)
+        ]
+    assert styles[0].color != styles[1].color
 
 
 async def test_it_goes_on_looking_at_all_but_the_open_one() -> None:

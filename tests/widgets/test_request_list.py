@@ -89,10 +89,19 @@ async def test_state_and_number_stay_at_any_width(width: int) -> None:
         assert "4 ◌ waiting" in " ".join(requests.text.split())
 
 
+async def test_where_there_is_nothing_to_cancel_the_key_is_answered_all_the_same() -> None:
+    async with hosting(RequestList()) as pilot:
+        await pilot.press("x")
+        await pilot.pause()
+        host = pilot.app
+        assert isinstance(host, Host)
+        assert len(host.seen(RequestList.CancelAllRequested)) == 1
+
+
 async def test_keys_ask_for_text_and_cancels() -> None:
     requests = RequestList()
     async with hosting(requests) as pilot:
-        await pilot.press("x", "enter")  # nothing to open or cancel yet
+        await pilot.press("enter")  # nothing to open yet
         requests.show(look(requests=ALL))
         await pilot.press("down", "enter", "x", "X")
         await pilot.pause()

@@ -14,6 +14,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
+from slotview.engine.observe.words import plural
 from slotview.engine.snapshot import HealthState
 from slotview.widgets.busy_panel import BusyPanel
 from slotview.widgets.findings_list import FindingsList
@@ -54,10 +55,19 @@ class Dashboard(ChangingScreen):
         Binding("space", "freeze", "Freeze", id="freeze", tooltip="Stop the display; what is watched goes on"),
         Binding("m", "choose_model", "Model", id="model", tooltip="Choose one of the router's models"),
         Binding("question_mark", "help", "Help", id="help", tooltip="All keys, and what each number means"),
-        Binding("q", "leave", "Quit", id="quit", tooltip="Leave this screen; the last one ends slotview"),
+        Binding("escape", "back", "Back", id="back", tooltip="Back to the overview of all servers"),
+        Binding("q", "back", "Back", id="back.q", show=False, tooltip="Back to the overview of all servers"),
+        Binding("q", "leave", "Quit", id="quit", tooltip="End slotview"),
         Binding("x", "slot_actions", "Slot", id="slot", show=False, tooltip="Erase or save the chosen slot's tokens"),
         Binding("v", "chart", "Chart", id="chart", show=False, tooltip="Draw the history over the whole screen"),
-        Binding("r", "look_now", "Look now", id="look", show=False, tooltip="Ask now; play a recording again"),
+        Binding(
+            "r",
+            "look_now",
+            "Look now",
+            id="look",
+            show=False,
+            tooltip="Ask now, which wakes a sleeping model; play a recording again",
+        ),
         Binding("plus,equals_sign", "interval(-1)", "Faster", id="faster", show=False, tooltip="Look more often"),
         Binding("minus", "interval(1)", "Slower", id="slower", show=False, tooltip="Look less often"),
         Binding("0", "slots", "Slots", id="slots", show=False, tooltip="Go to the slot table"),
@@ -129,11 +139,19 @@ class Dashboard(ChangingScreen):
         self.watch_tab()
 
     def on_key(self, event: Key) -> None:
-        """Any key looks now where the poller waits."""
+        """Any key looks now where the poller waits; a model that sleeps is woken by the key for that only."""
         snapshot = self.feed.look.snapshot
         waits = snapshot.poll is not None and snapshot.poll.idle_gap is not None
-        if waits or snapshot.health.state is HealthState.ASLEEP:
+        if waits and snapshot.health.state is not HealthState.ASLEEP:
             self.feed.backend.look_now()
+        self._say_why_not(event.key)
+
+    def _say_why_not(self, key: str) -> None:
+        """A key that is greyed out tells why."""
+        active = self.active_bindings.get(key)
+        if active is not None and not active.enabled:
+            why = self.feed.look.snapshot.health.message
+            self.tell_only(f"{active.binding.description}: not possible here" + (f" ({why})" if why else ""))
 
     def look(self) -> None:
         """Ask the backend; wake the screen once if there is something new."""
@@ -255,12 +273,19 @@ class Dashboard(ChangingScreen):
         """Go to the slot table."""
         self.query_one(SlotTable).focus()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer the way back where there is one, and the way out where there is none."""
+        if action in ("back", "leave"):
+            return (action == "back") is (self.app.screen_stack[0] is not self)
+        return super().check_action(action, parameters)
+
     def action_leave(self) -> None:
-        """Leave this screen; the last one ends the app."""
-        if len(self.app.screen_stack) > 1:
-            self.app.pop_screen()
-        else:
-            self.app.exit()
+        """End the app."""
+        self.app.exit()
+
+    def action_back(self) -> None:
+        """Go back to the screen that opened this one."""
+        self.app.pop_screen()
 
     def action_help(self) -> None:
         """Show all keys and what the numbers mean."""
@@ -291,10 +316,16 @@ class Dashboard(ChangingScreen):
     @on(RequestList.CancelRequested)
     def _cancel(self, message: RequestList.CancelRequested) -> None:
         ticket = self.feed.ticket(message.number)
-        if ticket is not None and not ticket.view().state.is_over:
-            ticket.cancel()
-            self.tell(f"request {message.number} is being cancelled")
+        if ticket is None or ticket.view().state.is_over:
+            self.tell_only(f"request {message.number} has ended already")
+            return
+        ticket.cancel()
+        self.tell(f"request {message.number} is being cancelled")
 
     @on(RequestList.CancelAllRequested)
     def _cancel_all(self) -> None:
-        self.tell(f"{self.feed.cancel_all()} requests are being cancelled")
+        n_open = self.feed.cancel_all()
+        if not n_open:
+            self.tell_only("no request is open")
+            return
+        self.tell(f"{plural(n_open, 'request')} {'is' if n_open == 1 else 'are'} being cancelled")

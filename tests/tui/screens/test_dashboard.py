@@ -136,13 +136,24 @@ async def test_keys_leave_a_poller_at_work_alone(scene: object) -> None:
         assert ("look_now",) not in backend.calls
 
 
-async def test_a_sleeping_model_is_woken_by_a_key_only() -> None:
-    app, backend = make_app(replace(REMOTE, health=Health(HealthState.ASLEEP, "asleep, not polling")))
+async def test_a_sleeping_model_is_woken_by_its_key_only() -> None:
+    asleep = Health(HealthState.ASLEEP, "the model is unloaded", "press r to look")
+    app, backend = make_app(replace(REMOTE, health=asleep, poll=PollView(1.0, idle_gap=16.0)))
     async with run(app, (80, 24)) as pilot:
         await look(pilot)
+        await pilot.press("k", "2", "space")
         assert backend.calls == []
-        await pilot.press("y")
+        await pilot.press("r")
         assert backend.calls == [("look_now",)]
+
+
+async def test_a_key_that_can_do_nothing_here_says_why() -> None:
+    app, backend = make_app(GONE)
+    backend.capabilities = Capabilities()
+    async with run(app, (80, 24)) as pilot:
+        await look(pilot)
+        await pilot.press("f")
+        await assert_shows(pilot, "Fire: not possible here (connection")
 
 
 async def test_tabs_fold_the_lists_where_there_is_no_room() -> None:
