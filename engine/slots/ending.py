@@ -86,8 +86,8 @@ class Endings:
             self.drop((job, *job.children))
         elif job is not None:
             self._state.emit(answer.cancelled(task, 0))
-        else:
-            self._cancel_waiting_child(task)
+        elif child := self._state.queue.remove_child(task):
+            self.drop((child,))
 
     def drop(self, jobs: Iterable[CompletionJob]) -> None:
         """End tasks that have no slot and stand in no queue, as cancelled."""
@@ -101,14 +101,6 @@ class Endings:
         for child in self._state.slots:
             if child.job is not None and child.waits_for(job.task):
                 self._cancel_slot(child, child.job)
-
-    def _cancel_waiting_child(self, task: int) -> None:
-        for job in self._state.queue.waiting():
-            for child in job.children if isinstance(job, CompletionJob) else ():
-                if child.task == task and isinstance(job, CompletionJob):
-                    job.children.remove(child)
-                    self._state.emit(answer.cancelled(task, child.index))
-                    return
 
     def abort_all(self, message: str, clear: bool = True) -> int:
         """End every running task by a 500 and empty its slot, since nobody knows how much of the batch was done."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 
 from .job import ActionJob, CompletionJob, Job
+from .line import Line
 
 __all__ = ["TaskQueue", "Waiting"]
 
@@ -16,8 +16,8 @@ class TaskQueue:
     """Task ids come from one counter. Only a release takes from the deferred queue."""
 
     def __init__(self, next_id: int = 0) -> None:
-        self.main: deque[Job] = deque()
-        self.deferred: deque[Waiting] = deque()
+        self.main: Line[Job] = Line()
+        self.deferred: Line[Waiting] = Line()
         self.next_id = next_id
 
     def take_id(self) -> int:
@@ -41,23 +41,24 @@ class TaskQueue:
         """A slot was released: the first job pinned to it, else the first job, goes to the front of main."""
         if not self.deferred:
             return
-        job = next((job for job in self.deferred if job.pin == slot), self.deferred[0])
-        self.deferred.remove(job)
-        self.main.appendleft(job)
+        pinned = next((job for job in self.deferred if job.pin == slot), None)
+        if pinned is not None:
+            self.deferred.take(pinned.task)
+        self.main.appendleft(pinned or self.deferred.popleft())
 
     def wake_all(self) -> None:
         """Everything deferred goes to the front of main, its order kept."""
-        self.main.extendleft(reversed(self.deferred))
+        self.main.extendleft(reversed(list(self.deferred)))
         self.deferred.clear()
 
     def remove(self, task: int) -> Waiting | None:
         """Take a waiting job out of both queues and return it."""
-        for queue in (self.main, self.deferred):
-            for job in queue:
-                if job.task == task and isinstance(job, Waiting):
-                    queue.remove(job)
-                    return job
-        return None
+        job = self.main.take(task) or self.deferred.take(task)
+        return job if isinstance(job, Waiting) else None
+
+    def remove_child(self, task: int) -> CompletionJob | None:
+        """Take a child that waits with its parent from it and return it."""
+        return self.main.take_child(task) or self.deferred.take_child(task)
 
     def waiting(self) -> list[Waiting]:
         """Deferred jobs and those not looked at yet, in order."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from slotview.engine.events import TaskDeferred, TaskEnded, TaskStarted
@@ -250,3 +252,33 @@ def test_progress_is_told_at_the_start_and_for_every_piece() -> None:
 )
 def test_a_request_is_cancelled_in_the_order_of_a_hash_set(n: int, n_prompts: int, asked: list[int]) -> None:
     assert [task - 40 for task in cancel_order(range(40, 40 + n), n_prompts)] == asked
+
+
+def test_thousands_who_wait_are_given_up_at_once() -> None:
+    desk = Desk(parallel=1, ctx_size=512)
+    first = desk.ask(numbered(5), n_predict=20)
+    desk.step(2)
+    crowd = desk.post(*[numbered(3)] * 20_000)
+    desk.step(1)
+    assert desk.core.n_deferred == 20_000
+    began = time.monotonic()
+    for task in (*crowd, *crowd):  # a client may ask twice
+        desk.core.cancel(task)
+    desk.step(1)
+    assert time.monotonic() - began < 5
+    assert desk.core.n_deferred == 0
+    assert all(len(desk.ends(task)) == 1 for task in (crowd[0], crowd[-1]))
+    desk.run()
+    assert desk.final(first).n_decoded == 20
+
+
+def test_a_child_that_waits_with_its_parent_is_given_up_alone() -> None:
+    desk = Desk(parallel=2, ctx_size=512)
+    running = [desk.ask(numbered(5), n_predict=20), desk.ask(numbered(5, 1), n_predict=20)]
+    desk.step(2)
+    parent, child = desk.post(numbered(5, 2), n_cmpl=2, n_predict=3)
+    desk.core.cancel(child)
+    desk.run()
+    assert len(desk.ends(child)) == 1
+    assert desk.final(parent).n_decoded == 3
+    assert {desk.final(task).n_decoded for task in running} == {20}
