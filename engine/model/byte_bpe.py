@@ -40,7 +40,8 @@ class ByteBpeTokenizer(FileTokenizer):
             if isinstance(part, int):
                 tokens.append(part)
             else:
-                tokens.extend(self._only_tokens(self._words.encode(part, add_special_tokens=False).ids))
+                found = self._words.encode_batch_fast([part], add_special_tokens=False)  # other threads go on meanwhile
+                tokens.extend(self._only_tokens(found[0].ids))
 
     def _only_tokens(self, found: list[int]) -> list[int]:
         """Replace what has a number beyond the vocabulary."""

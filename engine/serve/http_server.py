@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
+from typing import cast
 
 import uvicorn
 
@@ -84,6 +87,6 @@ def make_server(state: ServerState) -> uvicorn.Server:
         backlog=BACKLOG,
         lifespan="off",
         ws="none",
-        http=Http,
+        http=cast("type[asyncio.Protocol]", partial(Http, timeout=state.flags.http.timeout)),
     )
     return QuietServer(config)

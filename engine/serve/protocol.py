@@ -22,16 +22,52 @@ FOR_BAD_BODY = [SERVER, (b"Access-Control-Allow-Origin", b""), *EMPTY_AND_LAST]
 
 
 class Http(H11Protocol):
-    """Reads by other rules, refuses in other words, and closes connections on which no first request comes."""
+    """Reads by other rules, refuses in other words, and closes connections on which nothing moves.
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    ``timeout``: seconds that a client has for the next bytes of a request, and to take more of an answer.
+    """
+
+    def __init__(self, *arguments: Any, timeout: float, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.conn: Any = Wire()
+        self._timeout = timeout
+        self._for_more: asyncio.TimerHandle | None = None
+        self._for_writing: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait no longer for the first request than for the ones after it; uvicorn would wait for ever."""
         super().connection_made(transport)
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing any more."""
+        super().connection_lost(exc)
+        for timer in (self._for_more, self._for_writing):
+            if timer:
+                timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Read, and wait for the rest of a request that is not complete."""
+        super().data_received(data)
+        if self._for_more:
+            self._for_more.cancel()
+        self._for_more = self.loop.call_later(self._timeout, self._refuse_half) if self.conn.is_reading else None
+
+    def _refuse_half(self) -> None:
+        """Nothing more came of a request."""
+        self.conn.refusal = 400 if self.conn.has_first_line else 0
+        self.send_400_response("")
+
+    def pause_writing(self) -> None:
+        """The client takes an answer more slowly than it comes."""
+        super().pause_writing()
+        self._for_writing = self.loop.call_later(self._timeout, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client has taken most of what it was sent."""
+        super().resume_writing()
+        if self._for_writing:
+            self._for_writing.cancel()
 
     def send_400_response(self, msg: str) -> None:
         """Close, after an answer with `Wire.refusal` as its status where that is no 0. The client is not told why."""

@@ -76,6 +76,11 @@ class Wire:
         return self.their_state is h11.SEND_BODY
 
     @property
+    def has_first_line(self) -> bool:
+        """Whether more of a request has come than a part of its first line."""
+        return self._in_head or self.is_in_body
+
+    @property
     def is_reading(self) -> bool:
         """Whether a request has begun to come and is not complete."""
         return self.is_in_body or (self.their_state is h11.IDLE and (self._in_head or bool(self._buffer)))
@@ -130,7 +135,7 @@ class Wire:
         """
         while (end := self._buffer.find(b"\r\n", 0, LONGEST_LINE)) < 0:
             if len(self._buffer) >= LONGEST_LINE or (self._ended and self.is_reading):
-                begins = not self._in_head and not self.is_in_body and not self._ended
+                begins = not self.has_first_line and not self._ended
                 raise RefusedError("a line that does not end", 0 if begins else 400)
             yield MORE
         return self._take(end + 2)[:-2]

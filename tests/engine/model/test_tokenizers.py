@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,18 @@ def test_the_bundled_model_speaks_chatml(bundled: FileTokenizer) -> None:
     assert bundled.chat_template
     assert not bundled.add_bos
     assert bundled.warnings == ()
+
+
+def test_others_go_on_while_a_long_text_is_cut_into_tokens(bundled: FileTokenizer) -> None:
+    reader = Thread(target=bundled.encode, args=("a" * 3_000_000,))
+    began = last = time.monotonic()
+    longest = 0.0
+    reader.start()
+    while reader.is_alive():
+        time.sleep(0.001)
+        now = time.monotonic()
+        longest, last = max(longest, now - last), now
+    assert longest < 0.7 * (last - began)
 
 
 @settings(max_examples=200, deadline=None)

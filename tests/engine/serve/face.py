@@ -144,6 +144,11 @@ class Face:
         return sum(slot.is_processing for slot in self.host.core.slots)
 
     @property
+    def has_no_connection(self) -> bool:
+        """Whether all connections have been closed."""
+        return not self._server.server_state.connections
+
+    @property
     def is_quiet(self) -> bool:
         """Whether nothing runs, nothing waits and nobody is waited for."""
         assert self.host

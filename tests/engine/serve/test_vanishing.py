@@ -78,6 +78,33 @@ def test_a_head_or_half_a_body_and_then_nothing_holds_up_nobody() -> None:
         assert face.is_quiet
 
 
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"GET /hea", b""),
+        (b"GET /health HTTP/1.1\r\nHost: x\r\n", b"HTTP/1.1 400"),
+        (b"POST /tokenize HTTP/1.1\r\nContent-Length: 9\r\n\r\n{", b"HTTP/1.1 400"),
+    ],
+)
+def test_a_request_that_does_not_go_on_is_given_up_after_the_timeout(sent: bytes, answer: bytes) -> None:
+    with Face("-np 1 --timeout 1") as face, face.send(sent) as link:
+        assert link.recv(12) == answer
+        while link.recv(65536):
+            pass
+
+
+def test_a_reader_that_takes_nothing_is_given_up_after_the_timeout() -> None:
+    with Face("-c 16384 -np 1 --timeout 1") as face:
+        link = socket.socket()
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        link.connect(("127.0.0.1", face.port))
+        body = b'{"content":"%s"}' % (b"a" * 4_000_000)
+        link.sendall(b"POST /tokenize HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        assert link.recv(1)  # the answer is on its way
+        until(lambda: face.has_no_connection)
+        link.close()
+
+
 def test_a_slow_reader_gets_the_whole_stream_and_holds_up_nobody() -> None:
     with Face("-c 16384 -np 2") as face:
         link = socket.socket()
