@@ -268,8 +268,8 @@ class Snapshot:
 
     @property
     def busy(self) -> int | None:
-        """Busy slots now."""
-        return None if self.slots is None else sum(slot.is_busy for slot in self.slots)
+        """Busy slots now; a server that does not tell its slots may count them in /metrics."""
+        return self.totals.processing if self.slots is None else sum(slot.is_busy for slot in self.slots)
 
     @property
     def age(self) -> float | None:

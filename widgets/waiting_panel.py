@@ -63,7 +63,8 @@ def _number(waiting: WaitingView) -> Line:
 def _meaning(snapshot: Snapshot) -> str:
     n_slots = None if snapshot.slots is None else len(snapshot.slots)
     words = waiting_meaning(snapshot.waiting, snapshot.busy, n_slots, snapshot.facts.batching)
-    return plain(words, 200).removeprefix("unknown ")
+    words = plain(words, 200)
+    return words.removeprefix("unknown (").removesuffix(")") if words.startswith("unknown (") else words
 
 
 def _names(requests: tuple[WaitingRequest, ...], now: float, room: int, width: int) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..snapshot import KvPool, SlotView, Snapshot, Totals, WaitingView
+from ..snapshot import HealthState, KvPool, SlotView, Snapshot, Totals, WaitingView
 from .words import count, percent, plural
 
 __all__ = [
@@ -46,7 +46,7 @@ def slots_unknown(snapshot: Snapshot) -> str:
     if note:
         return note
     state = snapshot.health.state
-    return "the server does not tell its slots" if snapshot.health.is_live else f"not known: {state.value}"
+    return "the server does not tell its slots" if state is HealthState.OK else f"not known: {state.value}"
 
 
 def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None, batching: str | None = None) -> str:
@@ -61,7 +61,7 @@ def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None,
         return "until the batch has ended"
     if busy is not None and n_slots and busy < n_slots:
         return "requests wait beside an idle slot: one may be pinned to a busy slot"
-    return "each for the next free slot"
+    return "for the next free slot" if waiting.count == 1 else "each for the next free slot"
 
 
 def pool_meaning(pool: KvPool) -> str:

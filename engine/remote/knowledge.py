@@ -192,7 +192,7 @@ class Knowledge(Known):
         for name, told in ((Name.SLOTS, facts.has_slots), (Name.METRICS, facts.has_metrics)):
             end = self.ends[name]
             if told is False and end.state is not EndpointState.OFF and not end.open:
-                end.hears(now, EndpointState.OFF, "told by /props")
+                end.hears(now, EndpointState.OFF, f"/{name.value} is switched off, says /props")
                 end.settled_at = now
             elif told and end.state is EndpointState.OFF:
                 end.forget()

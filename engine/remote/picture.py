@@ -61,7 +61,7 @@ def _facts(known: Known, source: str) -> ServerFacts:
     props, entry = known.props, known.entry
     own = entry or next(iter(known.models), None) if not known.is_proxied else entry
     flags = flags_of(known)
-    n_slots = len(known.slots) if known.slots else (props.n_slots if props else None)
+    n_slots = len(known.slots) if known.slots else (props.n_slots if props else None) or _slots_of_flags(flags)
     return ServerFacts(
         source=source,
         model=(props.model if props else None) or (own.name if own else None) or known.chosen,
@@ -81,6 +81,11 @@ def _facts(known: Known, source: str) -> ServerFacts:
 def _unified(flags: LaunchFlags | None) -> bool | None:
     """Told only where a router tells the command line of its servers."""
     return None if flags is None else flags.kv_unified or flags.parallel < 0
+
+
+def _slots_of_flags(flags: LaunchFlags | None) -> int | None:
+    """What a router tells of a model that is not loaded yet; left out, the number is the server's choice."""
+    return flags.parallel if flags is not None and flags.parallel > 0 else None
 
 
 def _slots_of_health(known: Known) -> int | None:
@@ -172,7 +177,8 @@ def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | Non
     if known.slots and not told:
         return "this server does not tell the tokens of its slots"
     if cells is None and candidates:
-        return f"{candidates[0]} if unified, {candidates[1]} if split: no endpoint tells which"
+        unified, split = (f"{number:,}".replace(",", " ") for number in candidates)
+        return f"{unified} if unified, {split} if split: no endpoint tells which"
     return None if cells is not None else "no endpoint tells it"
 
 
@@ -186,7 +192,7 @@ def _note(known: Known, now: float) -> str:
     if link.up is False:
         return f"asking again every {link.gap:.0f} s" if link.gap >= 1 else "asking again"
     if known.asleep:
-        return "asleep, not polling"
+        return "not polling"
     if (rest := max(end.rests_until for end in known.ends.values()) - now) > 1:
         return f"asked not to look for {rest:.0f} s"
     if known.state(Name.SLOTS) is EndpointState.TOO_LARGE:
@@ -198,5 +204,5 @@ def _note(known: Known, now: float) -> str:
     if cadence.idle_gap is not None and known.slots is not None:
         note = f"idle, looking every {cadence.gap:.0f} s"
         sleepless = cadence.at_cap and known.may_sleep
-        return note + "; a longer --sleep-idle-seconds never ends" if sleepless else note
+        return note + ", which keeps a server with a longer --sleep-idle-seconds awake" if sleepless else note
     return f"slow or large answers, looking every {cadence.gap:.1f} s" if cadence.is_slowed else ""

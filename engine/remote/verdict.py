@@ -122,8 +122,8 @@ def _of_props(known: Known, has_key: bool, now: float) -> Health | None:
     if known.is_foreign:
         return _foreign(known)
     if known.asleep:
-        advice = "press a key to look; that loads the model again"
-        return Health(HealthState.ASLEEP, "asleep: the model is unloaded, not polling", advice)
+        advice = "press r to look; that loads it again"
+        return Health(HealthState.ASLEEP, "the model is unloaded", advice)
     if props.state is EndpointState.KEY and known.state(Name.SLOTS) in (EndpointState.OK, EndpointState.UNKNOWN):
         return None  # the slots may be open, or say the same
     if EndpointState.KEY in (props.state, known.state(Name.SLOTS)):

@@ -11,7 +11,7 @@ from tests.widgets.looks import SLOTS, attached, history, look, many, snapshot
 def test_now_average_and_what_they_mean() -> None:
     lines = drawn(BusyPanel(), look(), 78).splitlines()
     assert lines[0] == "3 of 4 busy now · average 2.41 per decode with these flags"
-    assert lines[1] == "1 slot free: a new request starts at once"
+    assert lines[1] == "1 slot free, yet requests wait"
 
 
 def test_all_busy_with_waiters_says_that_more_slots_would_help() -> None:
@@ -42,6 +42,10 @@ def test_untold_slots_are_unknown() -> None:
     assert text.startswith("– of 4 busy now")
     assert "does not tell its slots" in text
     assert drawn(BusyPanel(), NO_LOOK, 78).startswith("– busy now")
+
+
+def test_a_server_that_hides_its_slots_still_counts_the_busy_ones() -> None:
+    assert drawn(BusyPanel(), look(snapshot(None, totals=Totals(processing=3))), 78).startswith("3 of 4 busy now")
 
 
 def test_the_charts_scale_is_the_number_of_slots() -> None:

@@ -60,6 +60,9 @@ async def test_why_there_are_no_slots_follows_the_server() -> None:
             table.show(look(snapshot(None, health=Health(state))))
             await pilot.pause()
         assert "not known: key needed" in screen_text(pilot)
+        table.show(look(snapshot(None, health=Health(HealthState.ASLEEP))))
+        await pilot.pause()
+        assert "not known: asleep" in screen_text(pilot)
 
 
 async def test_no_slots_and_untold_slots_are_not_the_same() -> None:

@@ -20,7 +20,7 @@ def test_who_waits_for_what_and_since_when() -> None:
 
 def test_a_queue_that_is_not_told_is_unknown_and_not_empty() -> None:
     assert drawn(WaitingPanel(), look(attached()), 78) == "unknown · server started without --metrics"
-    assert waiting(WaitingView()).startswith("unknown · (server started without --metrics)")
+    assert waiting(WaitingView()).startswith("unknown · server started without --metrics")
 
 
 def test_an_empty_queue_says_so() -> None:
@@ -29,6 +29,7 @@ def test_an_empty_queue_says_so() -> None:
 
 def test_one_waits_and_two_wait() -> None:
     assert waiting(WaitingView(1)).startswith("1 waits · ")
+    assert "each" not in waiting(WaitingView(1))
 
 
 def test_a_long_queue_names_the_first_and_counts_the_rest() -> None:

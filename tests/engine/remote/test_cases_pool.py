@@ -20,7 +20,7 @@ def test_c06_context_of_props_is_one_slots() -> None:
     assert snapshot.pool.cells is None
     assert snapshot.pool.unified is None
     assert snapshot.pool.candidates == (65536, 131072)
-    assert snapshot.pool.why == "65536 if unified, 131072 if split: no endpoint tells which"
+    assert snapshot.pool.why == "65 536 if unified, 131 072 if split: no endpoint tells which"
 
 
 def test_c06_one_slot_leaves_no_doubt_about_the_pool() -> None:

@@ -31,7 +31,7 @@ MODELS = {
             },
         },
         {"id": "small", "status": {"value": "unloaded"}},
-        {"id": "broken", "status": {"value": "unloaded", "failed": True}},
+        {"id": "broken", "status": {"value": "unloaded", "failed": True, "args": ["llama-server", "--parallel", "3"]}},
     ],
     "object": "list",
 }
@@ -68,6 +68,14 @@ def test_c99_without_a_model_only_the_list_is_asked() -> None:
     assert snapshot.health.state is HealthState.ROUTER
     assert snapshot.health.message == "router with 3 models, none chosen"
     assert snapshot.facts.models == (("big", "loaded"), ("small", "unloaded"), ("broken", "failed"))
+
+
+def test_how_a_model_that_is_not_loaded_would_be_started() -> None:
+    with FakeServer(router()) as server, watching(server) as backend:
+        backend.wait_until(lambda s: bool(s.facts.models), 5)
+        backend.choose_model("broken")
+        snapshot = backend.wait_until(lambda s: s.facts.n_slots is not None, 5)
+    assert (snapshot.facts.n_slots, snapshot.facts.unified, snapshot.slots) == (3, False, None)
 
 
 def test_c99_the_chosen_models_slots_with_autoload_off() -> None:
@@ -126,7 +134,7 @@ def test_c102_a_sleeping_model_is_left_asleep() -> None:
         server.wait_for("/props", 2)
         assert {request.path for request in server.requests} == {"/props"}
         assert snapshot.poll is not None
-        assert snapshot.poll.note == "asleep, not polling"
+        assert snapshot.poll.note == "not polling"
         with pytest.raises(BackendError, match="asleep"):
             backend.details(0).result(1)
         backend.look_now()

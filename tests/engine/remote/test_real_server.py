@@ -129,7 +129,7 @@ def test_an_idle_model_falls_asleep_while_watched(llama_server: StartServer, met
         asleep = backend.wait_until(in_state(HealthState.ASLEEP), 20)
         assert asleep.health.state is HealthState.ASLEEP
         assert asleep.poll is not None
-        assert asleep.poll.note == "asleep, not polling"
+        assert asleep.poll.note == "not polling"
         time.sleep(2.5)  # it must stay so while we go on watching
         assert server.get("/props")["is_sleeping"] is True
         assert backend.latest().health.state is HealthState.ASLEEP

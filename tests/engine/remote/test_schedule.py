@@ -119,7 +119,7 @@ def test_a_sleeping_model_is_asked_for_props_only() -> None:
     simulation = Simulation(server(is_sleeping=True))
     simulation.run(100)
     assert {path for _, path, _ in simulation.asked} == {"/props"}
-    assert note(simulation) == "asleep, not polling"
+    assert note(simulation) == "not polling"
     assert judge(simulation.known, "h", has_key=False, now=simulation.now).state is HealthState.ASLEEP
 
 
