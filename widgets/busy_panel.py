@@ -44,7 +44,7 @@ class BusyPanel(LinePanel):
 
 
 def _words(snapshot: Snapshot) -> str:
-    if snapshot.slots is None:
+    if snapshot.busy is None:
         return plain(slots_unknown(snapshot), _TEXT_LIMIT)
     return busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.count)
 

@@ -45,7 +45,9 @@ def test_untold_slots_are_unknown() -> None:
 
 
 def test_a_server_that_hides_its_slots_still_counts_the_busy_ones() -> None:
-    assert drawn(BusyPanel(), look(snapshot(None, totals=Totals(processing=3))), 78).startswith("3 of 4 busy now")
+    lines = drawn(BusyPanel(), look(snapshot(None, totals=Totals(processing=4), waiting=WaitingView(2))), 78).splitlines()
+    assert lines[0].startswith("4 of 4 busy now")
+    assert lines[1].startswith("all busy and requests wait")
 
 
 def test_the_charts_scale_is_the_number_of_slots() -> None:
