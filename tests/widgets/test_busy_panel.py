@@ -45,7 +45,8 @@ def test_untold_slots_are_unknown() -> None:
 
 
 def test_a_server_that_hides_its_slots_still_counts_the_busy_ones() -> None:
-    lines = drawn(BusyPanel(), look(snapshot(None, totals=Totals(processing=4), waiting=WaitingView(2))), 78).splitlines()
+    told = snapshot(None, totals=Totals(processing=4), waiting=WaitingView(2))
+    lines = drawn(BusyPanel(), look(told), 78).splitlines()
     assert lines[0].startswith("4 of 4 busy now")
     assert lines[1].startswith("all busy and requests wait")
 
