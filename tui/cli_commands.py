@@ -26,6 +26,9 @@ app = typer.Typer(
 )
 ENGINE = {"ignore_unknown_options": True, "allow_extra_args": True}
 Every = Annotated[float | None, typer.Option("--refresh", help="seconds between refreshes of the screen")]
+Record = Annotated[
+    str | None, typer.Option("--record", help="keep what is seen in a new file, for slotview replay; no prompts")
+]
 Theme = Annotated[str | None, typer.Option("--theme", help="name of a Textual theme")]
 
 
@@ -52,11 +55,12 @@ def dashboard(
     ] = None,
     refresh: Every = None,
     theme: Theme = None,
+    record: Record = None,
 ) -> None:
     """Open the dashboard on the embedded engine."""
     from .start import start_dashboard
 
-    start_dashboard(context.args, listen=listen, refresh=refresh, theme=theme)
+    start_dashboard(context.args, listen=listen, refresh=refresh, theme=theme, record=record)
 
 
 @app.command(
@@ -96,6 +100,7 @@ def attach(
     as_json: Annotated[bool, typer.Option("--json", help="with --once: print JSON")] = False,
     refresh: Every = None,
     theme: Theme = None,
+    record: Record = None,
 ) -> None:
     """Watch llama-servers that run elsewhere."""
     from .start import AttachOptions, start_attach, start_once
@@ -104,7 +109,7 @@ def attach(
     if once or as_json:
         start_once(urls or [], options, as_json=as_json)
     else:
-        start_attach(urls or [], options, refresh=refresh, theme=theme)
+        start_attach(urls or [], options, refresh=refresh, theme=theme, record=record)
 
 
 @app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
@@ -124,6 +129,7 @@ def run(
     ] = None,
     refresh: Every = None,
     theme: Theme = None,
+    record: Record = None,
 ) -> None:
     """Start a real llama-server as a child and watch it: slotview run -- -m model.gguf -np 4 --port 8080.
 
@@ -131,7 +137,7 @@ def run(
     """
     from .start import start_runner
 
-    start_runner(context.args, server_bin=server_bin, refresh=refresh, theme=theme)
+    start_runner(context.args, server_bin=server_bin, refresh=refresh, theme=theme, record=record)
 
 
 @app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
@@ -170,11 +176,13 @@ def plan(
 
 @app.command()
 def replay(
-    path: Annotated[str, typer.Argument(help='JSON lines {"t": seconds, "slots": answer of /slots}')],
+    path: Annotated[
+        str, typer.Argument(help='made by --record, or JSON lines {"t": seconds, "slots": answer of /slots}')
+    ],
     speed: Annotated[float, typer.Option("--speed", help="1 = as it was", min=0.01)] = 1.0,
     theme: Theme = None,
 ) -> None:
-    """Play a recording: what a server answered, look by look."""
+    """Play a recording: what was seen, look by look."""
     from .start import start_replay
 
     start_replay(path, speed=speed, theme=theme)

@@ -13,7 +13,7 @@ __all__ = ["COMMANDS", "EXAMPLES", "engine_help", "misplaced_option"]
 
 COMMANDS = ("dashboard", "demo", "attach", "serve", "run", "complete", "replay", "plan")
 WITH_ENGINE = ("demo", "serve", "complete", "plan")
-OWN_VALUES = ("--listen", "--refresh", "--theme")
+OWN_VALUES = ("--listen", "--refresh", "--theme", "--record")
 
 EXAMPLES = """Examples:
   slotview                         the dashboard over the embedded engine

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -121,12 +122,36 @@ def read_flags(words: Sequence[str]) -> EngineFlags:
     return flags
 
 
-def run_app(backend: Backend, refresh: float | None, theme: str | None, saved: Settings | None) -> None:
-    """Open the screen on a backend until it is left."""
+def run_app(
+    backend: Backend, refresh: float | None, theme: str | None, saved: Settings | None, record: str | None = None
+) -> None:
+    """Open the screen on a backend until it is left; ``record`` names a file for what is seen."""
     from .app import SlotviewApp
 
     app = SlotviewApp(backend, refresh=_refresh(refresh, saved) or 0.25, theme=_theme(theme, saved))
-    _show(app, backend)
+    with _recorded(backend, record):
+        _show(app, backend)
+
+
+@contextmanager
+def _recorded(backend: Backend, path: str | None) -> Iterator[None]:
+    """Record a backend meanwhile, where a file is named."""
+    if path is None:
+        yield
+        return
+    from slotview.engine.backend import BackendError
+    from slotview.engine.observe.recording import Tape
+
+    try:
+        tape = Tape(backend, path)
+    except BackendError as error:
+        fail(error, 2)
+    try:
+        yield
+    finally:
+        tape.close()
+    if tape.error:
+        fail(tape.error)
 
 
 def _refresh(given: float | None, saved: Settings | None) -> float | None:
@@ -158,7 +183,9 @@ def _show(app: App[Any], *backends: Backend) -> None:
         sys.exit(app.return_code)
 
 
-def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float | None, theme: str | None) -> None:
+def start_dashboard(
+    words: Sequence[str], *, listen: str | None, refresh: float | None, theme: str | None, record: str | None = None
+) -> None:
     """``slotview``: the screen over the embedded engine."""
     from slotview.engine.local import LocalBackend
 
@@ -177,7 +204,7 @@ def start_dashboard(words: Sequence[str], *, listen: str | None, refresh: float 
         except ValueError as error:
             fail(f"--listen {listen}: {error}", 2)
     backend = LocalBackend(flags, on_ready=face)
-    run_app(backend, refresh, theme, saved)
+    run_app(backend, refresh, theme, saved, record)
     if backend.error:
         fail(backend.error)
 
@@ -194,13 +221,22 @@ def start_demo(words: Sequence[str], *, theme: str | None) -> None:
     _show(DemoApp(backend, theme=_theme(theme, saved)), backend)
 
 
-def start_attach(names: Sequence[str], options: AttachOptions, *, refresh: float | None, theme: str | None) -> None:
+def start_attach(
+    names: Sequence[str],
+    options: AttachOptions,
+    *,
+    refresh: float | None,
+    theme: str | None,
+    record: str | None = None,
+) -> None:
     """``slotview attach``: one server, or an overview of several."""
     saved = settings()
     backends = _remote_backends(names, options, saved)
     if len(backends) == 1:
-        run_app(backends[0][1], refresh, theme, saved)
+        run_app(backends[0][1], refresh, theme, saved, record)
         return
+    if record is not None:
+        fail("--record keeps one server: slotview attach URL --record FILE", 2)
     from .overview import OverviewApp
 
     app = OverviewApp(backends, refresh=_refresh(refresh, saved) or 0.5, theme=_theme(theme, saved))
@@ -283,7 +319,14 @@ def start_server(words: Sequence[str]) -> None:
         sys.exit(code)
 
 
-def start_runner(words: Sequence[str], *, server_bin: str | None, refresh: float | None, theme: str | None) -> None:
+def start_runner(
+    words: Sequence[str],
+    *,
+    server_bin: str | None,
+    refresh: float | None,
+    theme: str | None,
+    record: str | None = None,
+) -> None:
     """``slotview run``: a real llama-server as our child."""
     from slotview.engine.backend import BackendError
     from slotview.engine.runner.backend import RunnerBackend
@@ -293,7 +336,7 @@ def start_runner(words: Sequence[str], *, server_bin: str | None, refresh: float
         backend = RunnerBackend(list(words), server_bin=server_bin)
     except BackendError as error:
         fail(error, 2)
-    run_app(backend, refresh, theme, saved)
+    run_app(backend, refresh, theme, saved, record)
 
 
 def complete_once(prompt: str, words: Sequence[str]) -> None:

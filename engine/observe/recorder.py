@@ -29,14 +29,16 @@ _QUOTING = ("prompt", "old: ", "new: ", "generated", "request:", "response:", "c
 
 
 class Recorder:
-    """Writes a recording. Raises `BackendError` where the file cannot be written. Closes as a context manager."""
+    """Writes a recording into a new file. Raises `BackendError` where it cannot. Closes as a context manager."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._last: Snapshot | None = None
         self._file: TextIO | None = None
         try:
-            self._file = self._path.open("w", encoding="utf-8")
+            self._file = self._path.open("x", encoding="utf-8")
+        except FileExistsError:
+            raise BackendError(f"cannot record to {self._path}: there is such a file; choose another name") from None
         except OSError as error:
             raise BackendError(f"cannot record to {self._path}: {error.strerror}") from None
         self._line({HEADER: VERSION})

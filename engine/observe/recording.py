@@ -5,5 +5,6 @@ from __future__ import annotations
 from .load import Frame, Recording, load_recording
 from .recorder import Recorder
 from .replay import ReplayBackend
+from .tape import Tape
 
-__all__ = ["Frame", "Recorder", "Recording", "ReplayBackend", "load_recording"]
+__all__ = ["Frame", "Recorder", "Recording", "ReplayBackend", "Tape", "load_recording"]

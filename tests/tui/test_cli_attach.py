@@ -22,6 +22,7 @@ UNUSUAL = (
     "a --once",
     "a --json",
     "--help",
+    "a --record x",
     "a --interval",
     "a --interval soon",
     "a --interval=2",
@@ -38,8 +39,8 @@ def test_both_ways_read_the_same(line: str, environ: dict[str, str], monkeypatch
         monkeypatch.setenv(name, value)
     called: list[object] = []
 
-    def record(urls: list[str], options: AttachOptions, *, refresh: float | None, theme: str | None) -> None:
-        called.append((urls, options, refresh, theme))
+    def record(urls: list[str], options: AttachOptions, *, record: None, **screen: object) -> None:
+        called.append((urls, options, screen["refresh"], screen["theme"]))
 
     monkeypatch.setattr(start, "start_attach", record)
     with pytest.raises(SystemExit):

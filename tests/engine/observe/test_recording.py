@@ -12,7 +12,7 @@ import pytest
 from slotview.engine.backend import Backend, BackendError, FireRequest
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import LogLine, Notice, PoolFull, TaskEnded, TaskStarted
-from slotview.engine.observe.recording import Recorder, ReplayBackend, load_recording
+from slotview.engine.observe.recording import Recorder, ReplayBackend, Tape, load_recording
 from slotview.engine.observe.scrub import scrub
 from slotview.engine.snapshot import (
     EndpointState,
@@ -25,6 +25,7 @@ from slotview.engine.snapshot import (
     WaitingRequest,
     WaitingView,
 )
+from tests.fake_backend import FakeBackend
 
 from .polls import generating, idle, look, pool
 
@@ -240,3 +241,30 @@ def test_ended_tasks_survive_with_all_their_fields(tmp_path: Path) -> None:
     with Recorder(tmp_path / "a.jsonl") as recorder:
         recorder.write(full_look(0.0), [ended])
     assert load_recording(tmp_path / "a.jsonl").frames[0].events == (ended,)
+
+
+def test_a_tape_keeps_what_a_backend_tells_until_it_is_closed(tmp_path: Path) -> None:
+    backend, path = FakeBackend(full_look(0.0)), tmp_path / "a.jsonl"
+    tape = Tape(backend, path, every=3600)
+    backend.push(full_look(1.0), TaskStarted(1.0, 0, 7, 0.5, 25))
+    tape.close()
+    frames = load_recording(path).frames
+    assert [frame.snapshot.slots for frame in frames] == [full_look(1.0).slots]
+    assert [event for frame in frames for event in frame.events] == [TaskStarted(1.0, 0, 7, 0.5, 25)]
+    assert tape.error is None
+
+
+def test_a_tape_writes_over_no_file_and_says_why_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("kept")
+    with pytest.raises(BackendError, match="there is such a file"):
+        Tape(FakeBackend(full_look(0.0)), path)
+    assert path.read_text() == "kept"
+
+    def full(recorder: Recorder, snapshot: Snapshot, events: object) -> None:
+        raise BackendError("no space left")
+
+    monkeypatch.setattr(Recorder, "write", full)
+    tape = Tape(FakeBackend(full_look(0.0)), tmp_path / "b.jsonl")
+    tape.close()
+    assert tape.error == "no space left"
