@@ -66,6 +66,7 @@ class CancelJob:
     """End this task wherever it is."""
 
     task: int
+    pin: int = -1
 
 
 Job = CompletionJob | ActionJob | CancelJob

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
@@ -19,6 +19,7 @@ class Line(Generic[AnyJob]):
     def __init__(self) -> None:
         self._jobs: OrderedDict[object, AnyJob] = OrderedDict()
         self._parents: dict[int, CompletionJob] = {}
+        self._pins: Counter[int] = Counter()
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -29,6 +30,7 @@ class Line(Generic[AnyJob]):
     def append(self, job: AnyJob) -> None:
         """Put a job at the back."""
         self._jobs[_key(job)] = job
+        self._pins[job.pin] += 1
         if isinstance(job, CompletionJob):
             self._parents.update(dict.fromkeys((child.task for child in job.children), job))
 
@@ -45,6 +47,14 @@ class Line(Generic[AnyJob]):
     def popleft(self) -> AnyJob:
         """Take the first job."""
         _, job = self._jobs.popitem(last=False)
+        return self._left(job)
+
+    def pop_pinned(self, slot: int) -> AnyJob | None:
+        """Take the first job that is pinned to a slot; None = there is none."""
+        if not self._pins[slot]:
+            return None
+        key, job = next((key, job) for key, job in self._jobs.items() if job.pin == slot)
+        del self._jobs[key]
         return self._left(job)
 
     def take(self, task: int) -> AnyJob | None:
@@ -65,8 +75,10 @@ class Line(Generic[AnyJob]):
         """Forget all jobs."""
         self._jobs.clear()
         self._parents.clear()
+        self._pins.clear()
 
     def _left(self, job: AnyJob) -> AnyJob:
+        self._pins[job.pin] -= 1
         if isinstance(job, CompletionJob):
             for child in job.children:
                 self._parents.pop(child.task, None)

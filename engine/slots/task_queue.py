@@ -39,12 +39,8 @@ class TaskQueue:
 
     def wake_one(self, slot: int) -> None:
         """A slot was released: the first job pinned to it, else the first job, goes to the front of main."""
-        if not self.deferred:
-            return
-        pinned = next((job for job in self.deferred if job.pin == slot), None)
-        if pinned is not None:
-            self.deferred.take(pinned.task)
-        self.main.appendleft(pinned or self.deferred.popleft())
+        if self.deferred:
+            self.main.appendleft(self.deferred.pop_pinned(slot) or self.deferred.popleft())
 
     def wake_all(self) -> None:
         """Everything deferred goes to the front of main, its order kept."""
