@@ -52,8 +52,9 @@ def _words(snapshot: Snapshot) -> str:
 def _now(snapshot: Snapshot) -> Line:
     total = _n_slots(snapshot)
     of = "" if total is None else f" of {total}"
-    busy = UNKNOWN if snapshot.busy is None else str(snapshot.busy)
-    return ((busy, "strong"), (f"{of} busy now", ""))
+    if snapshot.busy is None:
+        return ((UNKNOWN, "strong"), (f"{of} busy now", ""))
+    return ((str(snapshot.busy), "strong"), (f"{of} busy now" if snapshot.health.is_live else f"{of} were busy", ""))
 
 
 def _average(snapshot: Snapshot) -> Line:

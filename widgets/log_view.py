@@ -19,7 +19,7 @@ from slotview.engine.events import (
 )
 from slotview.engine.plain import plain
 
-from .line import Line
+from .line import Line, fit
 from .line_scroll import LineScroll
 from .look import Look
 from .numbers import count, duration
@@ -53,8 +53,8 @@ class LogView(LineScroll):
         return len(self._lines)
 
     def draw_line(self, index: int, width: int) -> Line:
-        """Make one line."""
-        return self._lines[index]
+        """Make one line; what does not fit is shown to be missing."""
+        return fit(self._lines[index], width)
 
     def draw_empty(self) -> str:
         """Say that nothing happened yet."""
@@ -129,8 +129,16 @@ def _task_words(event: Event) -> tuple[str, str]:
             prompt = "" if event.n_prompt is None else f", {count(event.n_prompt)} prompt tokens"
             return f"task {event.task} took slot {event.slot}{waited}{prompt}", "generating"
         case TaskEnded():
-            decoded = "" if event.n_decoded is None else f", {count(event.n_decoded)} tokens"
-            why = event.error or event.reason
-            return f"task {event.task} left slot {event.slot}: {why}{decoded}", "error" if event.error else "dim"
+            left = f"task {event.task} left slot {event.slot}"
+            return left + _how_it_ended(event), "error" if event.error else "dim"
         case _:
             return type(event).__name__, "dim"
+
+
+def _how_it_ended(event: TaskEnded) -> str:
+    """Reason and tokens; of a task that ended between two looks only those that were seen."""
+    if event.reason == "unseen" and not event.error:
+        return "" if event.n_decoded is None else f": {count(event.n_decoded)}+ tokens"
+    return f": {event.error or event.reason}" + (
+        "" if event.n_decoded is None else f", {count(event.n_decoded)} tokens"
+    )

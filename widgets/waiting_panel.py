@@ -64,7 +64,9 @@ def _meaning(snapshot: Snapshot) -> str:
     n_slots = None if snapshot.slots is None else len(snapshot.slots)
     words = waiting_meaning(snapshot.waiting, snapshot.busy, n_slots, snapshot.facts.batching)
     words = plain(words, 200)
-    return words.removeprefix("unknown (").removesuffix(")") if words.startswith("unknown (") else words
+    if words.startswith("unknown ("):
+        words = words.removeprefix("unknown (").removesuffix(")")
+    return words.removeprefix("server ")  # whose else: 80 columns have no room for it
 
 
 def _names(requests: tuple[WaitingRequest, ...], now: float, room: int, width: int) -> list[Line]:

@@ -1,7 +1,7 @@
 import pytest
 
 from slotview.engine.observe.observation import Observation
-from slotview.engine.snapshot import Totals, WaitingView
+from slotview.engine.snapshot import Health, HealthState, Totals, WaitingView
 from slotview.widgets.busy_panel import BusyPanel
 from slotview.widgets.look import NO_LOOK
 from tests.widgets.host import drawn
@@ -49,6 +49,11 @@ def test_a_server_that_hides_its_slots_still_counts_the_busy_ones() -> None:
     lines = drawn(BusyPanel(), look(told), 78).splitlines()
     assert lines[0].startswith("4 of 4 busy now")
     assert lines[1].startswith("all busy and requests wait")
+
+
+def test_nobody_is_busy_now_at_a_server_that_is_gone() -> None:
+    gone = snapshot(SLOTS[:3], health=Health(HealthState.REFUSED))
+    assert drawn(BusyPanel(), look(gone), 78).startswith("3 of 3 were busy")
 
 
 def test_the_charts_scale_is_the_number_of_slots() -> None:

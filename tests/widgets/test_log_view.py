@@ -36,6 +36,8 @@ from tests.widgets.looks import NOW, look
         ),
         (TaskStarted(NOW, 0, 12, None, None), "task 12 took slot 0", "generating"),
         (TaskEnded(NOW, 0, 12, "eos", 64), "task 12 left slot 0: eos, 64 tokens", "dim"),
+        (TaskEnded(NOW, 0, 12, "unseen", 64), "task 12 left slot 0: 64+ tokens", "dim"),
+        (TaskEnded(NOW, 0, 12, "unseen"), "task 12 left slot 0", "dim"),
         (TaskEnded(NOW, 0, 12, "error", error="Context size has been exceeded."), "left slot 0: Context size", "error"),
         (Purged(NOW, 3, 1310), "slot 3: 1 310 cached tokens dropped to make room", "warning"),
         (PoolFull(NOW, 4), "pool full: 4 running requests ended with an error", "error"),
@@ -54,6 +56,14 @@ def test_events_in_words(event: Event, words: str, tone: str) -> None:
 def test_events_tell_when_and_log_lines_have_a_time_of_their_own() -> None:
     assert event_line(PoolFull(NOW, 4), NOW - 2.5)[0][0].strip() == "2.5 s"
     assert len(event_line(LogLine(NOW, "I", "text"), 0.0)) == 1
+
+
+async def test_a_line_that_does_not_fit_shows_that_there_is_more() -> None:
+    log = LogView()
+    async with hosting(log, size=(40, 10)) as pilot:
+        log.show(look(events=(Notice(NOW, "connection lost: connection refused by 127.0.0.1", "warning"),)))
+        await pilot.pause()
+        assert next(line for line in screen_text(pilot).splitlines() if "lost" in line).rstrip(" ▁").endswith("…")
 
 
 async def test_the_end_is_followed_until_one_scrolls_up() -> None:

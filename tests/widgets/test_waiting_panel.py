@@ -19,8 +19,9 @@ def test_who_waits_for_what_and_since_when() -> None:
 
 
 def test_a_queue_that_is_not_told_is_unknown_and_not_empty() -> None:
-    assert drawn(WaitingPanel(), look(attached()), 78) == "unknown · server started without --metrics"
-    assert waiting(WaitingView()).startswith("unknown · server started without --metrics")
+    assert drawn(WaitingPanel(), look(attached()), 78) == "unknown · started without --metrics"
+    assert drawn(WaitingPanel(), look(attached()), 38, 3) == "unknown · started without --metrics"
+    assert waiting(WaitingView()).startswith("unknown · started without --metrics")
 
 
 def test_an_empty_queue_says_so() -> None:
