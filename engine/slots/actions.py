@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import perf_counter_ns
 
 from .chooser import pinned_slot
@@ -53,7 +54,7 @@ class Actions:
         data = pack(slot.held, positions, state, place, slot.id)
         if job.action.path is not None:
             try:
-                job.action.path.write_bytes(data)
+                _write(job.action.path, data)
             except OSError:
                 self._endings.fail_job(job, "Unable to save slot", SERVER_ERROR)
                 return
@@ -69,10 +70,10 @@ class Actions:
         error, n_read = NO_ROOM, 0
         try:
             path = job.action.path
-            content = job.action.data if path is None else path.read_bytes()
+            content = job.action.data if path is None else _read(path)
             saved = unpack(content or b"", len(self._state.cache.streams))
             error, n_read = self._load(slot, saved)
-        except (OSError, ValueError):
+        except (OSError, ValueError, MemoryError):
             pass
         if error:
             self._state.clear(slot)
@@ -95,3 +96,17 @@ class Actions:
         slot.tokens[:n] = saved.tokens
         slot.n_tokens = n
         return "", saved.n_before + used + saved.n_behind
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file, but not into a device or a pipe, which may never be done. Raises `OSError`."""
+    if path.exists() and not path.is_file():
+        raise OSError("no file")
+    path.write_bytes(data)
+
+
+def _read(path: Path) -> bytes:
+    """Read a file, but not from a device or a pipe, which may never end. Raises `OSError`."""
+    if not path.is_file():
+        raise OSError("no file")
+    return path.read_bytes()

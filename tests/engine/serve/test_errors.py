@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -162,3 +164,14 @@ def test_a_full_pool_ends_every_output_and_the_next_request_runs() -> None:
         assert (answer.status, answer.error["message"]) == (500, "Context size has been exceeded.")
         assert face.ask("/completion", {"prompt": "a", "n_predict": 3}).status == 200
         assert face.is_quiet
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes by name")
+@pytest.mark.parametrize(("action", "status"), [("save", 500), ("restore", 400)])
+def test_a_pipe_is_no_place_for_a_slot_and_holds_up_nobody(tmp_path: Path, action: str, status: int) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with Face(f"-np 1 --slot-save-path {tmp_path}") as face:
+        answer = face.ask(f"/slots/0?action={action}", {"filename": "pipe"})
+        assert answer.status == status
+        assert str(answer.error["message"]).startswith(f"Unable to {action} slot")
+        assert face.ask("/completion", {"prompt": "a", "n_predict": 2}).status == 200
