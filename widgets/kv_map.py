@@ -6,7 +6,7 @@ from slotview.engine.observe.meaning import slots_unknown
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
-from .line import Line, Span
+from .line import Line, Span, wrap
 from .look import Look
 from .numbers import count
 from .panel import LinePanel
@@ -14,6 +14,7 @@ from .panel import LinePanel
 __all__ = ["KvMap"]
 
 _BLOCK = "▪"
+_TEXT_LIMIT = 200
 _TONES = {"active": "generating", "cached": "cached", "free": "faint"}
 _WHERE = "by slot, not by place in the pool"
 
@@ -27,14 +28,19 @@ class KvMap(LinePanel):
         """Make the blocks, with what one of them stands for."""
         pool = look.snapshot.pool
         if look.snapshot.slots is None:
-            return [((plain(slots_unknown(look.snapshot), width), "dim"),)]
+            return _in_words(plain(slots_unknown(look.snapshot), _TEXT_LIMIT), width)[:height]
         if pool.cells is None:
-            return [(("pool size unknown", "strong"),), ((pool.why or "no endpoint tells it", "dim"),)]
+            why = plain(pool.why or "no endpoint tells it", _TEXT_LIMIT)
+            return [(("pool size unknown", "strong"),), *_in_words(why, width)][:height]
         rows = max(1, (height or 8) - 1)
         per_block = max(1, -(-pool.cells // max(1, rows * width)))
         blocks = _blocks(look.snapshot, pool.cells, per_block)
         legend = f"one {_BLOCK} is {count(per_block)} cells, {_WHERE}" if per_block > 1 else _WHERE
         return [((legend, "dim"),), *_rows(blocks, width)][:height]
+
+
+def _in_words(text: str, width: int) -> list[Line]:
+    return [((line, "dim"),) for line in wrap(text, width)]
 
 
 def _blocks(snapshot: Snapshot, cells: int, per_block: int) -> list[Span]:

@@ -114,7 +114,7 @@ class RunnerBackend:
             process, remote = self._process, self._remote
         if process is None or remote is None:
             return replace(self._last, time=time.monotonic(), health=self._ended or self._last.health)
-        snapshot = _completed(remote.latest(), self._log.facts)
+        snapshot = _completed(remote.latest(), self._log.facts, self._flags)
         if process.exit_code is not None:
             snapshot = replace(snapshot, health=self._ending(process))
         elif snapshot.health.state is HealthState.REFUSED:
@@ -253,14 +253,15 @@ def _lost_tokens(snapshot: Snapshot) -> str:
     return "the tokens kept in idle slots" if cached is None else f"{cached or 'no'} tokens kept in idle slots"
 
 
-def _completed(snapshot: Snapshot, told: ChildFacts) -> Snapshot:
-    """Add what the log tells and HTTP does not: the pool's mode and size."""
+def _completed(snapshot: Snapshot, told: ChildFacts, flags: LaunchFlags) -> Snapshot:
+    """Add what the log and the flags tell and HTTP does not: the pool's mode and size, and what was asked for."""
     if told.unified is None:
         return snapshot
     facts = replace(
         snapshot.facts,
         unified=told.unified,
         n_ctx=told.n_ctx,
+        n_ctx_asked=flags.ctx_size if flags.ctx_size not in (0, told.n_ctx) else None,
         n_batch=told.n_batch,
         n_ubatch=told.n_ubatch,
         type_k=told.type_k,

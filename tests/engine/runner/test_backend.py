@@ -71,8 +71,13 @@ def test_clients_find_it_at_the_port_they_know_also_after_a_retune(child: StartC
     backend = child("-np", "1", "-c", "512", "--port", str(port))
     assert when(backend, is_watched).facts.source == f"http://127.0.0.1:{port}"
     backend.retune(LaunchFlags(ctx_size=512, parallel=2)).result(60)
-    snapshot = when(backend, lambda snapshot: len(snapshot.slots or ()) == 2)
+    snapshot = when(backend, lambda snapshot: is_watched(snapshot) and len(snapshot.slots or ()) == 2)
     assert snapshot.facts.source == f"http://127.0.0.1:{port}"
+
+
+def test_what_became_of_the_context_that_was_asked_for(child: StartChild) -> None:
+    facts = when(child("-np", "3", "-c", "1000"), is_watched).facts
+    assert (facts.n_ctx_asked, facts.n_ctx) == (1000, 1536)
 
 
 def test_a_retune_restarts_the_child_with_other_flags(child: StartChild) -> None:
