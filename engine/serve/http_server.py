@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import socket
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import cast
+from typing import Any, cast
 
 import uvicorn
 
@@ -22,6 +23,7 @@ from .state import ServerState
 __all__ = ["address_of", "bind", "make_server"]
 
 BACKLOG = 2048
+SECONDS_OF_SILENCE = 10
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -57,7 +59,26 @@ def address_of(listening: socket.socket, host: str) -> str:
 
 
 class QuietServer(uvicorn.Server):
-    """Ends by itself on SIGINT or SIGTERM, at once on the second one, and does not raise the signal again."""
+    """Ends by itself on SIGINT or SIGTERM, at once on the second one, and does not raise the signal again.
+
+    What goes wrong around sockets, such as too many of them, is a line in the server's log and no traceback.
+    """
+
+    def __init__(self, config: uvicorn.Config, state: ServerState) -> None:
+        super().__init__(config)
+        self._state = state
+        self._told = -math.inf
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until a signal comes."""
+        asyncio.get_running_loop().set_exception_handler(self._tell)
+        await super().serve(sockets)
+
+    def _tell(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Log what happened, once in a while: asyncio may try again thousands of times."""
+        if loop.time() - self._told > SECONDS_OF_SILENCE:
+            self._told = loop.time()
+            self._state.warn(": ".join(str(context[key]) for key in ("message", "exception") if key in context))
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -89,4 +110,4 @@ def make_server(state: ServerState) -> uvicorn.Server:
         ws="none",
         http=cast("type[asyncio.Protocol]", partial(Http, timeout=state.flags.http.timeout)),
     )
-    return QuietServer(config)
+    return QuietServer(config, state)
