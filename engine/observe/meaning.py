@@ -43,9 +43,9 @@ def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, w
 def slots_unknown(snapshot: Snapshot) -> str:
     """Why there are no slots to show: a server does not tell them, or nothing has been told so far."""
     note = next((view.note for path, view in snapshot.facts.endpoints.items() if "slots" in path), "")
-    if note:
-        return note
     state = snapshot.health.state
+    if note and state is not HealthState.KEY:  # the server calls a key wrong that nobody gave
+        return note
     return "the server does not tell its slots" if state is HealthState.OK else f"not known: {state.value}"
 
 
