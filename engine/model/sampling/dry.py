@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
@@ -90,24 +90,31 @@ def _repetitions(backwards: Sequence[int], limit: int, least: int) -> list[tuple
 @lru_cache(maxsize=16)
 def find_breakers(tokenizer: Spelling, breakers: tuple[str, ...]) -> Breakers:
     """Every way in which tokens can spell a sequence breaker; breakers are cut to 40 bytes."""
-    found: dict[int, set[tuple[int, ...]]] = {}
-    wanted = [breaker.encode(errors="replace")[:MOST_BYTES] for breaker in breakers if breaker]
-    tails = {part: _tail(tokenizer, part) for breaker in wanted for part in _parts(breaker)}
+    wanted = {breaker.encode(errors="replace")[:MOST_BYTES] for breaker in breakers if breaker}
+    begun = _beginnings(wanted, tokenizer)
+    lengths = {len(breaker) for breaker in wanted}
+    found: dict[int, frozenset[tuple[int, ...]]] = {}
     for token in range(tokenizer.n_vocab):
         piece = tokenizer.piece(token, special=True)
-        for breaker in wanted:
-            if breaker in piece:
-                found.setdefault(token, set()).add(())
-                continue
-            for part in _parts(breaker):
-                if piece.endswith(breaker[: len(breaker) - len(part)]):
-                    found.setdefault(token, set()).add(tails[part])
-    return {token: frozenset(ways) for token, ways in found.items()}
+        inside = wanted & {piece[at : at + n] for n in lengths for at in range(len(piece) - n + 1)}
+        endings = (piece[at:] for at in range(len(piece)))
+        ways = {tail for ending in endings for breaker, tail in begun.get(ending, ()) if breaker not in inside}
+        if ways or inside:
+            found[token] = frozenset({*ways, ()} if inside else ways)
+    return found
 
 
-def _parts(breaker: bytes) -> list[bytes]:
-    """What is left of a breaker after its first bytes."""
-    return [breaker[n:] for n in range(1, len(breaker))]
+def _beginnings(wanted: Iterable[bytes], tokenizer: Spelling) -> dict[bytes, list[tuple[bytes, tuple[int, ...]]]]:
+    """By the first bytes of a breaker: the breakers that begin so, with the tokens of their other bytes."""
+    begun: dict[bytes, list[tuple[bytes, tuple[int, ...]]]] = {}
+    tails: dict[bytes, tuple[int, ...]] = {}
+    for breaker in wanted:
+        for n in range(1, len(breaker)):
+            rest = breaker[n:]
+            if rest not in tails:
+                tails[rest] = _tail(tokenizer, rest)
+            begun.setdefault(breaker[:n], []).append((breaker, tails[rest]))
+    return begun
 
 
 def _tail(tokenizer: Spelling, rest: bytes) -> tuple[int, ...]:

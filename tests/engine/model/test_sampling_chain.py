@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from dataclasses import replace
 
@@ -149,6 +150,13 @@ def test_dry_lets_a_repetition_end_at_a_breaker() -> None:
     assert after_text(dry(), "abcd..abc") == ord("z")
     assert after_text(dry(), "abcd..ab\nbc") == ord("z")
     assert after_text(dry(), "abcd..ab\nc") == ord("d")
+
+
+def test_thousands_of_breakers_are_looked_up_at_once() -> None:
+    began = time.monotonic()
+    sampler = dry(dry_sequence_breakers=(*(f"b{n}" for n in range(50_000)), "##"))
+    assert time.monotonic() - began < 5
+    assert after_text(sampler, "a##cd..a##c") == ord("d")
 
 
 def test_dry_knows_breakers_of_several_tokens() -> None:
