@@ -96,6 +96,7 @@ class QuietServer(uvicorn.Server):
 
 def make_server(state: ServerState) -> uvicorn.Server:
     """A uvicorn server that says nothing itself."""
+    patience = state.flags.http.timeout if state.flags.http.timeout >= 0 else math.inf
     config = uvicorn.Config(
         make_app(state),
         log_config=None,
@@ -108,6 +109,6 @@ def make_server(state: ServerState) -> uvicorn.Server:
         backlog=BACKLOG,
         lifespan="off",
         ws="none",
-        http=cast("type[asyncio.Protocol]", partial(Http, timeout=state.flags.http.timeout)),
+        http=cast("type[asyncio.Protocol]", partial(Http, timeout=patience)),
     )
     return QuietServer(config, state)

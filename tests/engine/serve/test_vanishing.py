@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 
 import pytest
 
@@ -91,6 +92,13 @@ def test_a_request_that_does_not_go_on_is_given_up_after_the_timeout(sent: bytes
         assert link.recv(12) == answer
         while link.recv(65536):
             pass
+
+
+def test_a_timeout_below_0_waits_for_ever() -> None:
+    with Face("-np 1 --timeout -1") as face, face.send(b"GET /hea") as link:
+        time.sleep(0.2)
+        link.sendall(b"lth HTTP/1.1\r\n\r\n")
+        assert link.recv(12) == b"HTTP/1.1 200"
 
 
 def test_a_reader_that_takes_nothing_is_given_up_after_the_timeout() -> None:
