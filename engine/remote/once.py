@@ -8,7 +8,7 @@ from typing import Any
 from ..snapshot import EndpointState, HealthState, Snapshot
 from .backend import RemoteBackend
 
-__all__ = ["ExitCode", "exit_code", "snapshot_once"]
+__all__ = ["ExitCode", "exit_code", "is_settled", "snapshot_once"]
 
 
 class ExitCode(IntEnum):
@@ -59,7 +59,8 @@ def is_settled(snapshot: Snapshot) -> bool:
     ends = snapshot.facts.endpoints
     if snapshot.health.state is not HealthState.OK:
         return snapshot.health.state is not HealthState.CONNECTING
-    return all(ends[name].state is not EndpointState.UNKNOWN for name in ("metrics", "models"))
+    asked = ("metrics",) if ends["props"].state is EndpointState.KEY else ("metrics", "models")
+    return all(ends[name].state is not EndpointState.UNKNOWN for name in asked)
 
 
 def exit_code(snapshot: Snapshot, model: str | None = None) -> ExitCode:

@@ -8,7 +8,8 @@ import time
 import pytest
 
 from slotview.engine.remote import poller
-from slotview.engine.remote.once import ExitCode, snapshot_once
+from slotview.engine.remote.once import ExitCode, is_settled, snapshot_once
+from slotview.engine.snapshot import EndpointState
 from tests.engine.remote.recorded import HTML, first_look, from_json, healthy, metrics, recorded, slot, text, watching
 from tests.fake_server import NOT_FOUND, FakeServer, Reply, Route, Routes, error_reply, json_reply
 
@@ -61,6 +62,13 @@ def test_one_endpoint_that_fails_does_not_hide_the_slots(endpoint: str, reply: R
         found, code = snapshot_once(server.url)
     assert (code, found["health"]["state"]) == (ExitCode.RIGHT, "ok")
     assert found["slots"][0]["n_decoded"] == 5
+
+
+def test_one_look_waits_for_nothing_that_is_not_asked() -> None:
+    """Models are not asked for where /props wants a key."""
+    with FakeServer(healthy(SLOTS, props=KEY)) as server, watching(server) as backend:
+        backend.wait_until(lambda snapshot: snapshot.facts.endpoints["metrics"].state is EndpointState.OK, 8)
+        assert is_settled(backend.latest())
 
 
 @pytest.mark.parametrize("endpoint", ["props", "metrics", "v1/models"])
