@@ -1,34 +1,41 @@
-"""What other launch flags would do to the embedded engine."""
+"""What other launch flags would do, as all backends tell it."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from .backend import RetunePreview
 from .context import ContextPlan
 from .snapshot import Snapshot
 
-__all__ = ["preview_of"]
+__all__ = ["planned", "preview_of"]
 
 
-def preview_of(plan: ContextPlan, snapshot: Snapshot) -> RetunePreview:
-    """What the plan's flags would make of the engine that a snapshot shows."""
-    running = snapshot.busy or 0
-    again = sum(slot.n_tokens or 0 for slot in snapshot.slots or () if slot.is_busy)
-    cached = snapshot.pool.cached or 0
-    notes = list(plan.notes)
-    if running:
-        notes.append(f"{running} running requests are queued again; about {again} tokens are processed again")
-    if cached:
-        notes.append(f"{cached} tokens kept in idle slots are lost; their prompts are processed again when repeated")
-    return RetunePreview(
-        flags=plan.flags,
+def planned(preview: RetunePreview, plan: ContextPlan, *, traced: bool = False) -> RetunePreview:
+    """A preview completed by what a plan comes to; the plan's notes come first. ``traced``: with lines of traces."""
+    return replace(
+        preview,
         n_slots=plan.n_slots,
         unified=plan.unified,
         n_ctx=plan.n_ctx,
         n_ctx_slot=plan.slot_n_ctx,
         pool_cells=plan.n_cells,
         kv_bytes=plan.kv_bytes,
-        kv_bytes_now=snapshot.pool.n_bytes,
-        log=tuple(line.prefix + line.text for line in plan.log if line.level != "T"),
-        notes=tuple(notes),
-        command=" ".join(("slotview", *plan.flags.arguments())),
+        log=tuple(line.prefix + line.text for line in plan.log if traced or line.level != "T"),
+        notes=(*plan.notes, *preview.notes),
     )
+
+
+def preview_of(plan: ContextPlan, snapshot: Snapshot) -> RetunePreview:
+    """What the plan's flags would make of the embedded engine that a snapshot shows."""
+    running = snapshot.busy or 0
+    again = sum(slot.n_tokens or 0 for slot in snapshot.slots or () if slot.is_busy)
+    cached = snapshot.pool.cached or 0
+    notes: list[str] = []
+    if running:
+        notes.append(f"{running} running requests are queued again; about {again} tokens are processed again")
+    if cached:
+        notes.append(f"{cached} tokens kept in idle slots are lost; their prompts are processed again when repeated")
+    command = " ".join(("slotview", *plan.flags.arguments()))
+    preview = RetunePreview(plan.flags, kv_bytes_now=snapshot.pool.n_bytes, notes=tuple(notes), command=command)
+    return planned(preview, plan)

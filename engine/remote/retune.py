@@ -8,7 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ..backend import RetunePreview
-from ..context import ContextError, ContextPlan, LaunchFlags, ModelFacts, plan_context
+from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
+from ..retune_preview import planned
 from ..snapshot import EndpointState, Snapshot
 from .address import Address
 from .endpoint import Name
@@ -77,21 +78,7 @@ def preview(
         plan = plan_context(flags, model or ModelFacts(n_ctx_train=_ENDLESS))
     except ContextError as error:
         return replace(result, error=str(error), command=None)
-    return _filled(result, plan)
-
-
-def _filled(result: RetunePreview, plan: ContextPlan) -> RetunePreview:
-    return replace(
-        result,
-        n_slots=plan.n_slots,
-        unified=plan.unified,
-        n_ctx=plan.n_ctx,
-        n_ctx_slot=plan.slot_n_ctx,
-        pool_cells=plan.n_cells,
-        kv_bytes=plan.kv_bytes,
-        log=tuple(line.prefix + line.text for line in plan.log),
-        notes=(*plan.notes, *result.notes),
-    )
+    return planned(result, plan, traced=True)
 
 
 def _is_unified(flags: LaunchFlags) -> bool:

@@ -24,6 +24,7 @@ from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
 from ..events import EventBatch, EventRing, Notice, Retuned
 from ..memory import total_memory
 from ..remote.backend import RemoteBackend
+from ..retune_preview import planned
 from ..snapshot import Health, HealthState, KvPool, SlotDetails, Snapshot
 from .arguments import address_of, api_key_of, command_to_copy, model_path, split_arguments, url_of
 from .last_words import how_it_ended
@@ -164,20 +165,11 @@ class RunnerBackend:
         except ContextError as error:
             return RetunePreview(flags, error=str(error), command=command)
         lost = f"a restart ends {_lost_requests(self._last)} and drops {_lost_tokens(self._last)}"
-        return RetunePreview(
-            flags=flags,
-            n_slots=plan.n_slots,
-            unified=plan.unified,
-            n_ctx=plan.n_ctx,
-            n_ctx_slot=plan.slot_n_ctx,
-            pool_cells=plan.n_cells,
-            kv_bytes=plan.kv_bytes,
-            kv_bytes_now=self._log.facts.kv_bytes,
-            log=tuple(line.prefix + line.text for line in plan.log if line.level != "T"),
-            notes=(*plan.notes, lost),
-            unknown=() if self._facts else ("sizes: the model file could not be read",),
-            command=command,
+        unknown = () if self._facts else ("sizes: the model file could not be read",)
+        known = RetunePreview(
+            flags, kv_bytes_now=self._log.facts.kv_bytes, notes=(lost,), unknown=unknown, command=command
         )
+        return planned(known, plan)
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
         """Restart the child with other flags and watch it again."""
