@@ -10,8 +10,9 @@ import typer
 
 from slotview import __version__
 
-from .cli_complete import EngineCommand, EngineGroup
-from .cli_help import COMMANDS, EXAMPLES, engine_help, misplaced_option
+from .completion import EngineCommand, EngineGroup
+from .help import COMMANDS, EXAMPLES, engine_help, misplaced_option
+from .screen import ScreenOptions
 
 __all__ = ["run_command"]
 
@@ -58,9 +59,9 @@ def dashboard(
     record: Record = None,
 ) -> None:
     """Open the dashboard on the embedded engine."""
-    from .start import start_dashboard
+    from .dashboard import start_dashboard
 
-    start_dashboard(context.args, listen=listen, refresh=refresh, theme=theme, record=record)
+    start_dashboard(context.args, ScreenOptions(refresh, theme, record), listen=listen)
 
 
 @app.command(
@@ -71,9 +72,9 @@ def dashboard(
 )
 def demo(context: typer.Context, theme: Theme = None) -> None:
     """Play a scripted minute for a class: deferral, two slots, unified KV."""
-    from .start import start_demo
+    from .dashboard import start_demo
 
-    start_demo(context.args, theme=theme)
+    start_demo(context.args, ScreenOptions(theme=theme))
 
 
 @app.command()
@@ -103,19 +104,19 @@ def attach(
     record: Record = None,
 ) -> None:
     """Watch llama-servers that run elsewhere."""
-    from .start import AttachOptions, start_attach, start_once
+    from .attach import AttachOptions, start_attach, start_once
 
     options = AttachOptions(tuple(model or ()), api_key, interval, metrics_every, backoff)
     if once or as_json:
         start_once(urls or [], options, as_json=as_json)
     else:
-        start_attach(urls or [], options, refresh=refresh, theme=theme, record=record)
+        start_attach(urls or [], options, ScreenOptions(refresh, theme, record))
 
 
 @app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
 def serve(context: typer.Context) -> None:
     """Serve the embedded engine over llama-server's HTTP interface."""
-    from .start import start_server
+    from .headless import start_server
 
     start_server(context.args)
 
@@ -135,15 +136,15 @@ def run(
 
     Without --port it listens at any free port; the screen says at which.
     """
-    from .start import start_runner
+    from .dashboard import start_runner
 
-    start_runner(context.args, server_bin=server_bin, refresh=refresh, theme=theme, record=record)
+    start_runner(context.args, ScreenOptions(refresh, theme, record), server_bin=server_bin)
 
 
 @app.command(cls=EngineCommand, context_settings=ENGINE, epilog=engine_help())
 def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help="text to continue")]) -> None:
     """Complete a prompt with the embedded engine and print the text."""
-    from .start import complete_once
+    from .headless import complete_once
 
     complete_once(prompt, context.args)
 
@@ -169,7 +170,7 @@ def plan(
     prompt= and answer= are tokens: 64, 20..800 (evenly) or 100~ (around 100);
     shared= is how many tokens all prompts begin with.
     """
-    from .start import print_plan
+    from .headless import print_plan
 
     print_plan(workload, slots, context.args)
 
@@ -183,9 +184,9 @@ def replay(
     theme: Theme = None,
 ) -> None:
     """Play a recording: what was seen, look by look."""
-    from .start import start_replay
+    from .dashboard import start_replay
 
-    start_replay(path, speed=speed, theme=theme)
+    start_replay(path, ScreenOptions(theme=theme), speed=speed)
 
 
 def run_command(words: Sequence[str]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.tui import cli_commands, start
-from slotview.tui.cli_attach import read_attach
-from slotview.tui.start import AttachOptions
+from slotview.tui.cli import attach, commands
+from slotview.tui.cli.attach import AttachOptions
+from slotview.tui.cli.quick_attach import read_attach
+from slotview.tui.cli.screen import ScreenOptions
 
 USUAL = (
     "localhost:8080",
@@ -39,12 +40,12 @@ def test_both_ways_read_the_same(line: str, environ: dict[str, str], monkeypatch
         monkeypatch.setenv(name, value)
     called: list[object] = []
 
-    def record(urls: list[str], options: AttachOptions, *, record: None, **screen: object) -> None:
-        called.append((urls, options, screen["refresh"], screen["theme"]))
+    def record(urls: list[str], options: AttachOptions, screen: ScreenOptions) -> None:
+        called.append((urls, options, screen))
 
-    monkeypatch.setattr(start, "start_attach", record)
+    monkeypatch.setattr(attach, "start_attach", record)
     with pytest.raises(SystemExit):
-        cli_commands.run_command(["attach", *line.split()])
+        commands.run_command(["attach", *line.split()])
     assert read_attach(line.split(), environ) == called[0]
 
 

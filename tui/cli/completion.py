@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from slotview.engine.flag_table import FLAGS
 
-from .cli_words import split_words
+from .words import split_words
 
 __all__ = ["EngineCommand", "EngineGroup"]
 

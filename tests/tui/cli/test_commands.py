@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slotview import __version__
-from slotview.tui.cli_help import misplaced_option
+from slotview.tui.cli.help import misplaced_option
 from tests.fake_server import FakeServer, Reply, Request, error_reply
 
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from slotview.engine.flag_table import FLAGS, HARMLESS, OWN, REFUSED, Flag, Kind
 
-from .cli_words import TAKE_VALUE
+from .words import TAKE_VALUE
 
 __all__ = ["COMMANDS", "EXAMPLES", "engine_help", "misplaced_option"]
 

@@ -1,0 +1,55 @@
+"""What all commands share: ending with one line, the configuration file, and the engine's options."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from slotview.engine.flags import EngineFlags
+    from slotview.engine.settings import Settings
+
+__all__ = ["DEFAULT_PACE", "fail", "load_config", "read_flags"]
+
+DEFAULT_PACE = "m4-9b"
+
+
+def fail(message: object, code: int = 1) -> NoReturn:
+    """Exit with one line on stderr."""
+    print(f"slotview: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def load_config() -> Settings | None:
+    """Read the configuration file, if there is one; exits with one line if it is invalid."""
+    from slotview.engine.config_place import config_path
+
+    place = config_path()
+    if not place.exists():
+        return None
+    from slotview.engine.settings import SettingsError, load_settings
+
+    try:
+        return load_settings(place)
+    except SettingsError as error:
+        fail(error, 2)
+
+
+def read_flags(words: Sequence[str]) -> EngineFlags:
+    """Parse the engine's options and print their warnings; exits with one line if they are invalid."""
+    from slotview.engine.context import ContextError
+    from slotview.engine.flags import FlagError, parse_flags
+    from slotview.engine.loading import check_flags
+    from slotview.engine.pace import UnknownProfileError, profile
+
+    try:
+        flags = parse_flags(words, os.environ)
+        profile(flags.pace)
+        check_flags(flags)
+    except (FlagError, UnknownProfileError, ContextError) as error:
+        fail(error, 2)
+    for warning in flags.warnings:
+        print(warning, file=sys.stderr)
+    return flags

@@ -1,0 +1,62 @@
+"""The commands without a screen: the HTTP face, one completion, a capacity plan."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from .common import DEFAULT_PACE, fail, read_flags
+
+__all__ = ["complete_once", "print_plan", "start_server"]
+
+
+def start_server(words: Sequence[str]) -> None:
+    """``slotview serve``: the HTTP face."""
+    from slotview.engine.serve.server import serve
+
+    code = serve(read_flags(words))
+    if code:
+        sys.exit(code)
+
+
+def complete_once(prompt: str, words: Sequence[str]) -> None:
+    """``slotview complete``: text to stdout as it comes."""
+    from slotview.engine.headless import complete
+    from slotview.engine.loading import StartError
+
+    flags = read_flags(words)
+    try:
+        for piece in complete(flags, prompt):
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+    except StartError as error:
+        fail(error)
+    sys.stdout.write("\n")
+
+
+def print_plan(workload: str, slots: str, words: Sequence[str]) -> None:
+    """``slotview plan``: how several numbers of slots do under a workload, as a table on stdout."""
+    from slotview.engine.lab.plan import run_plan, spread
+    from slotview.engine.lab.report import format_plan
+    from slotview.engine.lab.workload import WorkloadError, parse_workload
+    from slotview.engine.loading import StartError, bundled_model, core_options, facts_of_file
+    from slotview.engine.pace import profile
+
+    flags = read_flags(words)
+    try:
+        numbers = _numbers(slots)
+        asked = parse_workload(workload)
+        facts = facts_of_file(flags.model or str(bundled_model()))
+    except (ValueError, WorkloadError, StartError) as error:
+        fail(error, 2)
+    device = profile(flags.pace or DEFAULT_PACE) or profile(DEFAULT_PACE)
+    result = run_plan(spread(flags.launch, numbers), asked, device, facts, options=core_options(flags))
+    print(format_plan(result))
+
+
+def _numbers(slots: str) -> list[int]:
+    """Parse the numbers of slots to try. Raises `ValueError`."""
+    try:
+        return [int(number) for number in slots.split(",")]
+    except ValueError:
+        raise ValueError(f"--slots {slots}: give whole numbers with commas between them, for example 1,2,4") from None
