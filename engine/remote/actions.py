@@ -5,9 +5,10 @@ from __future__ import annotations
 from ..backend import BackendError, SlotAction, SlotActionResult
 from .address import Address, Secret
 from .body import NotJsonError, parse_json
+from .client import open_client
+from .faults import fault_of, transport_errors
 from .read_errors import read_refusal
 from .values import as_count, as_map
-from .wire import fault_of, open_client, transport_errors
 
 __all__ = ["act"]
 

@@ -26,6 +26,7 @@ from ..events import EventBatch, EventRing
 from ..snapshot import Health, HealthState, ServerFacts, SlotDetails, Snapshot
 from .actions import act
 from .address import Address, AddressError, Secret, authorization, parse_address
+from .answer import Answer
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
 from .endpoint import Kind, Name
@@ -37,7 +38,6 @@ from .proxy import peer_of
 from .read_slots import read_details
 from .retune import known_flags, preview
 from .verdict import judge
-from .wire import Answer
 
 __all__ = ["MOST_REQUESTS", "RemoteBackend"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..snapshot import EndpointState, EndpointView
+from .answer import UNREAD, Answer, Fault
 from .read_errors import Refusal, state_of
-from .wire import UNREAD, Answer, Fault
 
 __all__ = ["DIRECT", "QUEUED", "Endpoint", "Kind", "Name"]
 

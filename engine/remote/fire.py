@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend import FireRequest, RequestState, RequestView
 from .address import Address, Secret
+from .client import OpenSockets, open_client
+from .faults import fault_of, transport_errors
 from .read_errors import read_refusal, words_of
 from .sse import events
 from .values import as_bool, as_count, as_map, as_number, as_text
-from .wire import Grip, fault_of, open_client, transport_errors
 
 if TYPE_CHECKING:
     import httpx
@@ -44,7 +45,7 @@ class RemoteTicket:
     def __init__(self, number: int, prompt: str, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._grip = Grip()
+        self._sockets = OpenSockets()
         self._view = RequestView(number, RequestState.WAITING, prompt, clock())
         self._parts: list[str] = []
         self._taken = 0
@@ -77,7 +78,7 @@ class RemoteTicket:
                 return
             self._cancelled = True
             self._end(RequestState.CANCELLED, finish="cancelled")
-        self._grip.cut(for_good=True)
+        self._sockets.cut(for_good=True)
 
     # From its own thread
 
@@ -88,7 +89,7 @@ class RemoteTicket:
         if self._view.state.is_over:  # cancelled before it was sent
             return
         timeout = httpx.Timeout(None, connect=5.0)
-        extensions = {"trace": self._grip.trace}
+        extensions = {"trace": self._sockets.trace}
         try:
             with client.stream("POST", path, json=body, timeout=timeout, extensions=extensions) as response:
                 self._follow(response)

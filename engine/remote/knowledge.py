@@ -7,6 +7,7 @@ from dataclasses import replace
 from ..events import Event, Notice
 from ..snapshot import EndpointState, SlotView, Totals
 from . import changes
+from .answer import UNREAD, Answer, Fault
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
 from .endpoint import QUEUED, Endpoint, Kind, Name
@@ -18,7 +19,6 @@ from .read_models import ModelEntry, read_models, read_running
 from .read_props import PropsFacts, read_props
 from .read_slots import read_slots, told_ids
 from .turns import Turns
-from .wire import UNREAD, Answer, Fault
 
 __all__ = ["PATIENCE", "Knowledge", "decode"]
 

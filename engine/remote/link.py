@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .wire import Answer, Fault
+from .answer import Answer, Fault
 
 __all__ = ["Link"]
 

@@ -8,10 +8,11 @@ from typing import TypeVar
 
 from ..snapshot import EndpointState
 from .address import Address, Secret
+from .answer import Answer
 from .endpoint import DIRECT, QUEUED, Name
 from .knowledge import Knowledge, decode
 from .schedule import next_question
-from .wire import Answer, Wire
+from .wire import Wire
 
 __all__ = ["Poller"]
 

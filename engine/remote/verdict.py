@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from ..snapshot import EndpointState, Health, HealthState
+from .answer import Fault
 from .endpoint import Endpoint, Kind, Name
 from .known import UNFIT, Known
 from .proxy import VIA
 from .read_errors import Refusal
 from .read_props import build_number
-from .wire import Fault
 
 __all__ = ["judge"]
 

@@ -204,7 +204,7 @@ def test_c121_a_kept_connection_that_died_unseen_is_given_up_within_seconds() ->
     with FakeServer(healthy()) as server:
         wire = Wire(parse_address(server.url), None)
         assert wire.get("/slots", {}, 5.0).status == 200
-        (kept,) = wire._grip._sockets
+        (kept,) = wire._sockets._sockets
         assert 0 < kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 6000
         assert kept.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         wire.close()

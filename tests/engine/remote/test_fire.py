@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from slotview.engine.backend import BackendError, FireRequest, RequestState, Ticket
-from slotview.engine.remote import fire, wire
+from slotview.engine.remote import client, fire
 from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.remote.sse import events
 from tests.engine.remote.recorded import has_looked, healthy, recorded, watching
@@ -191,7 +191,7 @@ def test_the_screen_does_not_wait_until_all_are_sent(monkeypatch: pytest.MonkeyP
 
     def slow_to_open(*args: Any, **options: Any) -> httpx.Client:
         may_open.wait(5)
-        return wire.open_client(*args, **options)
+        return client.open_client(*args, **options)
 
     monkeypatch.setattr(fire, "open_client", slow_to_open)
     with FakeServer(healthy(completion=recorded("completion_stream"))) as server, watching(server) as backend:

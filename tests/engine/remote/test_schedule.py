@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
+from slotview.engine.remote.answer import Answer, Fault
 from slotview.engine.remote.picture import picture
 from slotview.engine.remote.verdict import judge
-from slotview.engine.remote.wire import Answer, Fault
 from slotview.engine.snapshot import Health, HealthState
 from tests.engine.remote.recorded import body, healthy, metrics, recorded, slot
 from tests.engine.remote.simulated import Server, Simulation

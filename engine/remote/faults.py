@@ -1,0 +1,63 @@
+"""Sorts what can go wrong with a connection; no message carries a secret."""
+
+from __future__ import annotations
+
+import re
+
+from ..plain import plain
+from .answer import Fault
+
+__all__ = ["fault_of", "transport_errors"]
+
+_OPENSSL_MARKS = re.compile(r"\[[^]]*\] | ?\(_ssl\.c:\d+\)")
+_TLS_WORDS = ("ssl", "certificate", "tls")
+_NAME_WORDS = ("name or service", "nodename", "getaddrinfo", "name resolution", "no address")
+
+
+def transport_errors() -> tuple[type[Exception], ...]:
+    """What a request may raise, including where no client can be made, as with a proxy of an unknown kind."""
+    import httpx
+
+    return httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError, ImportError
+
+
+def fault_of(error: Exception) -> tuple[Fault, str]:
+    """Classify a transport error and describe it in one line."""
+    import httpx
+
+    text = str(error)
+    lower = text.lower()
+    if isinstance(error, httpx.TimeoutException):
+        return Fault.TIMEOUT, "no answer in time"
+    if isinstance(error, httpx.ConnectError):
+        return _connect_fault(lower), plain(_OPENSSL_MARKS.sub("", text), 160)
+    if isinstance(error, FileNotFoundError):
+        return Fault.TLS, "SSL_CERT_FILE names no certificate file"
+    if isinstance(error, ImportError):
+        return Fault.OTHER, "a SOCKS proxy is not spoken here; unset ALL_PROXY, or add the host to NO_PROXY"
+    if isinstance(error, httpx.RemoteProtocolError):
+        return _protocol_fault(lower)
+    if isinstance(error, httpx.ReadError | httpx.WriteError):
+        return Fault.DROPPED, "the connection was dropped"
+    return Fault.OTHER, plain(text or type(error).__name__, 160)
+
+
+def _protocol_fault(lower: str) -> tuple[Fault, str]:
+    """What came was not HTTP, ended too early, or broke HTTP's rules."""
+    if lower.startswith("illegal "):
+        return Fault.NOT_HTTP, "something that is no HTTP"
+    if "complete message body" in lower:
+        return Fault.DROPPED, "the answer was cut off"
+    if "disconnected" in lower:
+        return Fault.DROPPED, "the connection was dropped"
+    return Fault.GARBLED, f"no valid HTTP ({plain(lower, 80)})"
+
+
+def _connect_fault(lower: str) -> Fault:
+    if any(word in lower for word in _TLS_WORDS):
+        return Fault.TLS
+    if any(word in lower for word in _NAME_WORDS):
+        return Fault.NAME
+    if "unreachable" in lower or "no route" in lower:
+        return Fault.UNREACHABLE
+    return Fault.REFUSED if "refused" in lower else Fault.CONNECT
