@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
+
+import orjson
 
 __all__ = ["LARGE", "NotJsonError", "looks_like_html", "parse_json", "strip_texts"]
 
@@ -35,6 +38,9 @@ def parse_json(body: bytes, *, keep_texts: bool = False) -> object:
     if looks_like_html(body):
         raise NotJsonError("a web page instead of JSON")
     large = len(body) > LARGE
+    if not large:
+        with suppress(orjson.JSONDecodeError):  # it is stricter than some writers of JSON are
+            return orjson.loads(body)
     text = (strip_texts(body) if large and not keep_texts else body).decode("utf-8-sig", "replace")
     try:
         return _loads(text, large, keep_texts)

@@ -255,13 +255,17 @@ def test_a_large_answer_does_not_stall_the_other_threads(rows: list[dict[str, ob
 
 def longest_stall(work: Callable[[], object]) -> float:
     """Seconds this thread was held up at most while another one worked."""
-    worker = threading.Thread(target=work)
+    go = threading.Event()
+    worker = threading.Thread(target=lambda: go.wait() and work())
     worker.start()
     stalls = []
+    begin = time.perf_counter()
+    go.set()
     while worker.is_alive():
-        begin = time.perf_counter()
         time.sleep(0.001)
-        stalls.append(time.perf_counter() - begin)
+        now = time.perf_counter()
+        stalls.append(now - begin)
+        begin = now
     return max(stalls)
 
 
