@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 from typing import Any
@@ -16,8 +15,11 @@ from .values import as_bool, as_count, as_int, as_map, as_text, first
 __all__ = ["read_details", "read_slots", "told_ids"]
 
 _IDLE_WORDS = frozenset({"idle", "free", "available", "ready", "none", "slot_state_idle"})
-_USED_KEYS = ("id_task", "task_id", "next_token", "n_prompt_tokens", "params", "prompt", "state", "next_tokens")
+_USED_KEYS = frozenset(
+    ("id_task", "task_id", "next_token", "n_prompt_tokens", "params", "prompt", "state", "next_tokens")
+)
 _NOT_PARAMS = frozenset({"id", "id_task", "task_id", "state", "next_token", "prompt", "generated", "n_ctx", "model"})
+_NOTHING: Mapping[str, Any] = {}
 TEXT_LIMIT = 20_000
 
 
@@ -56,30 +58,23 @@ def _slot(row: Mapping[str, Any], id_: int) -> SlotView:
     token = _next_token(row)
     decoded = as_count(first(token, "n_decoded", "num_tokens_predicted"))
     state = _state(row, decoded)
-    task = as_count(first(row, "id_task", "task_id"))
-    view = SlotView(
+    is_busy = state not in (SlotState.IDLE, SlotState.UNUSED)
+    progress = row if is_busy else _NOTHING  # an idle slot may show left-overs of its last task
+    remain, unlimited = _remaining(row, token, decoded) if is_busy else (None, False)
+    return SlotView(
         id=id_,
         state=state,
         n_ctx=as_count(row.get("n_ctx")) or None,
-        task=task,
+        task=as_count(first(row, "id_task", "task_id")),
         n_tokens=as_count(row.get("n_prompt_tokens")),
-        state_word=as_text(row.get("state"), 24) if not _is_numeral(row.get("state")) else None,
-    )
-    return _with_progress(view, row, token, decoded) if view.is_busy else view
-
-
-def _with_progress(view: SlotView, row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | None) -> SlotView:
-    """Fill what only a busy slot tells truly: an idle one may show left-overs of its last task."""
-    remain, unlimited = _remaining(row, token, decoded)
-    return replace(
-        view,
-        n_prompt=as_count(row.get("n_prompt_tokens_target")),
-        n_prompt_processed=as_count(row.get("n_prompt_tokens_processed")),
-        n_prompt_cached=as_count(first(row, "n_prompt_tokens_cache", "n_prompt_tokens_cached")),
-        n_decoded=decoded,
+        n_prompt=as_count(progress.get("n_prompt_tokens_target")),
+        n_prompt_processed=as_count(progress.get("n_prompt_tokens_processed")),
+        n_prompt_cached=as_count(first(progress, "n_prompt_tokens_cache", "n_prompt_tokens_cached")),
+        n_decoded=decoded if is_busy else None,
         n_remain=remain,
         unlimited=unlimited,
-        truncated=as_bool(row.get("truncated")),
+        truncated=as_bool(progress.get("truncated")),
+        state_word=_word(row.get("state")),
     )
 
 
@@ -91,7 +86,7 @@ def _next_token(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _state(row: Mapping[str, Any], decoded: int | None) -> SlotState:
     if not _is_busy(row):
-        return SlotState.IDLE if any(key in row for key in _USED_KEYS) else SlotState.UNUSED
+        return SlotState.UNUSED if _USED_KEYS.isdisjoint(row) else SlotState.IDLE
     if decoded is None:
         return SlotState.BUSY
     return SlotState.GENERATING if decoded else SlotState.PROMPT
@@ -102,22 +97,22 @@ def _is_busy(row: Mapping[str, Any]) -> bool | None:
 
     None where nothing tells.
     """
-    told = map(_says_busy, (row.get("is_processing"), row.get("state")))
-    return next((busy for busy in told if busy is not None), None)
+    told = _says_busy(row.get("is_processing"))
+    return _says_busy(row.get("state")) if told is None else told
 
 
 def _says_busy(value: object) -> bool | None:
     """What a truth value, a number or a word says; None for anything else."""
-    told, number = as_bool(value), as_int(value)
-    if told is not None:
+    if (told := as_bool(value)) is not None:
         return told
-    if number is not None:
+    if (number := as_int(value)) is not None:
         return number != 0
     return value.strip().lower() not in _IDLE_WORDS if isinstance(value, str) and value.strip() else None
 
 
-def _is_numeral(state: object) -> bool:
-    return as_int(state) is not None
+def _word(state: object) -> str | None:
+    """A look-alike server's word for the state; a number or its digits are none."""
+    return as_text(state, 24) if isinstance(state, str) and as_int(state) is None else None
 
 
 def _remaining(row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | None) -> tuple[int | None, bool]:

@@ -65,4 +65,7 @@ def as_map(value: object) -> Mapping[str, Any]:
 
 def first(row: Mapping[str, Any], *names: str) -> object:
     """The first of several names a field had over the years that is present and not null."""
-    return next((row[name] for name in names if row.get(name) is not None), None)
+    for name in names:
+        if (value := row.get(name)) is not None:
+            return value
+    return None
