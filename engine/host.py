@@ -12,7 +12,7 @@ from threading import Condition, Event, RLock, Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from .events import EventRing, Notice
-from .pace import DeviceProfile, microseconds
+from .pace import DeviceProfile, microseconds, seconds
 from .snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class EngineHost:
         from .slots.task import Failed
 
         self.failure = f"the engine stopped: {type(error).__name__}: {error}"
-        self.ring.extend([Notice(microseconds() / 1e6, self.failure, "error")])
+        self.ring.extend([Notice(seconds(), self.failure, "error")])
         with self._lock:
             sinks, self._sinks = self._sinks, {}
         for task, sink in sinks.items():

@@ -22,10 +22,10 @@ from .context import ContextError, LaunchFlags, ModelFacts
 from .events import EventBatch, EventRing, Notice
 from .flags import EngineFlags
 from .loading import StartError, build_core, core_options, load, model_facts, plan_for
-from .pace import microseconds, profile
+from .local_ticket import LocalTicket
+from .pace import microseconds, profile, seconds
 from .retune_preview import preview_of
 from .snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, SlotDetails, Snapshot, WaitingView
-from .ticket import LocalTicket
 
 if TYPE_CHECKING:
     from .host import EngineHost
@@ -105,7 +105,7 @@ class LocalBackend:
         health = Health(HealthState.ERROR, why, "quit with q and start again with other flags")
         unknown = "the engine does not run"
         self._last = replace(self._last, health=health, waiting=WaitingView(why=unknown), pool=KvPool(why=unknown))
-        self._ring.extend([Notice(microseconds() / 1e6, why, "error")])
+        self._ring.extend([Notice(seconds(), why, "error")])
         self._ready.set_exception(BackendError(why))
 
     def wait_ready(self, timeout: float | None = None) -> EngineHost:
@@ -115,7 +115,7 @@ class LocalBackend:
     def latest(self) -> Snapshot:
         """Return the newest snapshot."""
         host = self._host
-        now = microseconds() / 1e6
+        now = seconds()
         if host is None:
             return replace(self._last, time=now)
         snapshot = host.latest()

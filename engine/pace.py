@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
-__all__ = ["PROFILES", "DeviceProfile", "StepWork", "UnknownProfileError", "microseconds", "profile"]
+__all__ = ["PROFILES", "DeviceProfile", "StepWork", "UnknownProfileError", "microseconds", "profile", "seconds"]
 
 
 class UnknownProfileError(ValueError):
@@ -86,3 +86,8 @@ def profile(name: str) -> DeviceProfile | None:
 def microseconds() -> int:
     """Read the monotonic clock in microseconds."""
     return time.monotonic_ns() // 1000
+
+
+def seconds() -> float:
+    """Read the same clock in seconds."""
+    return microseconds() / 1e6

@@ -26,9 +26,9 @@ from slotview.engine.backend import BackendError, FireRequest
 from slotview.engine.flags import EngineFlags, parse_flags
 from slotview.engine.host import EngineHost
 from slotview.engine.local import LocalBackend
+from slotview.engine.local_ticket import LocalTicket
 from slotview.engine.model.sampling_params import SamplingParams
 from slotview.engine.slots.task import ActionDone, ActionTask, Result, TaskParams
-from slotview.engine.ticket import LocalTicket
 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 FLAGS = "-c 2048 -np 4 -cram 4 --context-shift --cache-reuse 8"

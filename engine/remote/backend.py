@@ -30,7 +30,7 @@ from .answer import Answer
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
 from .endpoint import Kind, Name
-from .fire import Gun
+from .fire import PromptSender
 from .knowledge import Knowledge
 from .picture import picture
 from .poller import Poller
@@ -87,7 +87,7 @@ class RemoteBackend:
         self._since = (HealthState.CONNECTING, clock())
         self._asked_details: list[tuple[int, Future[SlotDetails]]] = []
         self._poller = Poller(self._known, self._address, self._authorization, clock, self._changed, self._hear)
-        self._gun = Gun(self._address, self._authorization, clock)
+        self._sender = PromptSender(self._address, self._authorization, clock)
         self._closed = False
         self._changed(clock())
 
@@ -157,7 +157,7 @@ class RemoteBackend:
         self._refuse_unchosen()
         path, _ = self._known.route("slots")
         model = self._known.chosen if self._known.kind is Kind.ROUTER else None
-        tickets = self._gun.fire(request, path.removesuffix("/slots") + "/completion", model)
+        tickets = self._sender.fire(request, path.removesuffix("/slots") + "/completion", model)
         self.look_now()
         return list(tickets)
 
@@ -239,7 +239,7 @@ class RemoteBackend:
         if self._closed:
             return
         self._closed = True
-        self._gun.close()
+        self._sender.close()
         self._poller.close()
         for _, future in self._asked_details:
             future.set_exception(BackendError("closed"))

@@ -1,0 +1,111 @@
+"""A request to the embedded engine, as the screen follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from .backend import RequestState
+from .pace import seconds
+from .ticket import BaseTicket
+
+if TYPE_CHECKING:
+    from .slots.task import Final, Partial, Result
+
+__all__ = ["LocalTicket"]
+
+
+class LocalTicket(BaseTicket):
+    """Implements `Ticket` over the results of one task; ``cancel`` gives tasks up."""
+
+    def __init__(self, number: int, prompt: str, cancel: Callable[[Sequence[int]], None]) -> None:
+        super().__init__(number, prompt, seconds)
+        self._cancel = cancel
+        self._first_token_at: float | None = None
+
+    def cancel(self) -> None:
+        """Give it up; its slot is freed at the next step boundary."""
+        task = self._view.task
+        if self._view.state.is_over:
+            return
+        if task is None:
+            self._end_early(RequestState.CANCELLED, "cancelled before it was queued")
+        else:
+            self._cancel([task])
+
+    def queued(self, task: int) -> bool:
+        """Note its task's id; False when it was cancelled meanwhile."""
+        with self._lock:
+            if self._view.state.is_over:
+                return False
+            if self._view.task is None:
+                self._change(task=task)
+            return True
+
+    def receive(self, results: Sequence[Result]) -> None:
+        """Take results in; called by the engine's thread."""
+        from .slots.task import Failed, Final, Partial, Requeued, Started
+
+        for result in results:
+            if isinstance(result, Partial):
+                self._generated(result)
+            elif isinstance(result, Started):
+                self._started(result.slot, result.n_prompt, result.n_cached)
+            elif isinstance(result, Requeued):
+                self._requeued()
+            elif isinstance(result, Final):
+                self._finished(result)
+            elif isinstance(result, Failed):
+                state = RequestState.CANCELLED if result.cancelled else RequestState.FAILED
+                self._end_early(state, result.message, result.status)
+
+    def _started(self, slot: int, n_prompt: int, n_cached: int) -> None:
+        with self._lock:
+            view = self._view
+            if view.n_prompt is not None:  # started again after the engine was rebuilt
+                n_prompt, n_cached = view.n_prompt, view.n_cached or 0
+            self._change(
+                state=RequestState.PROMPT if view.n_decoded is None else RequestState.GENERATING,
+                slot=slot,
+                queue_wait=self._elapsed() if view.queue_wait is None else view.queue_wait,
+                n_prompt=n_prompt,
+                n_cached=n_cached,
+            )
+
+    def _requeued(self) -> None:
+        with self._lock:
+            if not self._view.state.is_over:
+                self._change(state=RequestState.WAITING, slot=None)
+
+    def _generated(self, result: Partial) -> None:
+        with self._lock:
+            now = self._clock()
+            if self._first_token_at is None:
+                self._first_token_at = now
+                self._change(first_token=now - self._view.fired_at)
+            if result.text:
+                self._parts.append(result.text)
+            self._change(
+                state=RequestState.GENERATING,
+                n_decoded=result.n_decoded,
+                tokens_per_second=_rate(result.n_decoded, now - self._first_token_at),
+            )
+
+    def _finished(self, result: Final) -> None:
+        with self._lock:
+            if result.tail:
+                self._parts.append(result.tail)
+            self._end(
+                RequestState.DONE,
+                str(result.stop_type),
+                slot=result.slot,
+                n_prompt=result.n_prompt if self._view.n_prompt is None else self._view.n_prompt,
+                n_decoded=result.n_decoded,
+                tokens_per_second=_rate(result.n_decoded, result.timings.predicted_us / 1e6),
+                truncated=result.truncated,
+            )
+
+
+def _rate(n_decoded: int, duration: float) -> float | None:
+    """Tokens per second after the first one, which belongs to the prompt (spec §7.11)."""
+    return (n_decoded - 1) / duration if n_decoded > 1 and duration > 0 else None
