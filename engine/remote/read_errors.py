@@ -13,6 +13,8 @@ from .values import as_count, as_map, as_text, first
 __all__ = ["Refusal", "read_refusal", "state_of", "words_of"]
 
 _PAUSE_OF_429 = 10.0
+# A scheme of WWW-Authenticate; llama-swap means its API key with it.
+_PASSWORD = re.compile(r'(?:^|,)\s*(?:basic|digest)\b(?!\s+realm="llama-swap")', re.IGNORECASE)
 _TITLE = re.compile(rb"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
@@ -69,7 +71,7 @@ def read_refusal(status: int, body: bytes, pointer: str = "", pause: float | Non
         kind=as_text(fields.get("type"), 60) or "",
         n_prompt_tokens=as_count(fields.get("n_prompt_tokens")),
         n_ctx=as_count(fields.get("n_ctx")),
-        wants_password=status == 401 and pointer.lower().startswith(("basic", "digest")),
+        wants_password=status == 401 and _PASSWORD.search(pointer) is not None,
         pause=_PAUSE_OF_429 if pause is None and status == 429 else pause or 0.0,
     )
 
@@ -109,4 +111,5 @@ def state_of(refusal: Refusal) -> EndpointState:
         return EndpointState.OFF
     if status in (404, 405, 410):
         return EndpointState.ABSENT
-    return EndpointState.NO_ANSWER if status in (429, 502, 503, 504) else EndpointState.BAD
+    is_of_proxy = status in (429, 502, 503, 504) or 520 <= status <= 530  # the latter are Cloudflare's
+    return EndpointState.NO_ANSWER if is_of_proxy else EndpointState.BAD

@@ -58,7 +58,8 @@ def _words(args: object) -> tuple[str, ...]:
 
 def read_running(answer: object) -> tuple[ModelEntry, ...] | None:
     """Read llama-swap's list of running models; None where it is none."""
-    rows = as_map(answer).get("running")
+    rows = as_map(answer).get("running", False)
+    rows = [] if rows is None else rows
     if not isinstance(rows, list):
         return None
     named = ((as_text(row.get("model")), as_text(row.get("state"), 40) or "") for row in map(as_map, rows))

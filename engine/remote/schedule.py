@@ -125,6 +125,8 @@ def _running(known: Known, end: Endpoint, now: float) -> float:
     """llama-swap's list: at the interval; at anything else once, where /props says nothing."""
     if known.kind is Kind.SWAP:
         return _again(end, max(1.0, known.cadence.interval))
+    if end.state is EndpointState.KEY:
+        return _again(end, _KEY_RETRY)
     return now if known.state(Name.PROPS) in UNFIT and end.settled_at is None else _NEVER
 
 

@@ -91,7 +91,8 @@ def _not_answering(since: float | None, now: float) -> Health:
 def _unchosen(known: Known, has_key: bool) -> Health:
     kind = "router" if known.kind is Kind.ROUTER else "llama-swap"
     listed = known.ends[Name.MODELS]
-    if not known.models and listed.state is not EndpointState.OK:
+    is_unread = listed.state is EndpointState.UNKNOWN and known.entry is None  # the running ones are not all there are
+    if is_unread or (not known.models and listed.state is not EndpointState.OK):
         return _unlisted(kind, listed, known, has_key)
     if known.chosen is None:
         count = len(known.models)
@@ -126,7 +127,8 @@ def _of_props(known: Known, has_key: bool, now: float) -> Health | None:
         return Health(HealthState.ASLEEP, "the model is unloaded", advice)
     if props.state is EndpointState.KEY and known.state(Name.SLOTS) in (EndpointState.OK, EndpointState.UNKNOWN):
         return None  # the slots may be open, or say the same
-    if EndpointState.KEY in (props.state, known.state(Name.SLOTS)):
+    slots, running = known.state(Name.SLOTS), known.state(Name.RUNNING)
+    if EndpointState.KEY in (props.state, slots) or (running is EndpointState.KEY and slots is not EndpointState.OK):
         return _key(known, has_key)
     if EndpointState.LOADING in (props.state, known.state(Name.SLOTS)):
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
@@ -151,7 +153,7 @@ def _foreign(known: Known) -> Health:
 
 
 def _key(known: Known, has_key: bool) -> Health:
-    refusals = [known.ends[name].refusal for name in (Name.PROPS, Name.SLOTS, Name.MODELS)]
+    refusals = [known.ends[name].refusal for name in (Name.PROPS, Name.SLOTS, Name.MODELS, Name.RUNNING)]
     if any(refusal is not None and refusal.wants_password for refusal in refusals):
         text = "the user or the password is wrong" if has_key else "user and password needed"
         return Health(HealthState.KEY, text, "give them in the address: http://USER:PASSWORD@host")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slotview.engine.backend import BackendError, FireRequest, SlotAction
+from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.snapshot import HealthState
 from tests.engine.remote.recorded import body, has_looked, healthy, metrics, recorded, slot, watching
 from tests.engine.remote.simulated import Simulation
@@ -202,6 +203,43 @@ def test_c104_its_idle_timer_may_run_out() -> None:
     upstream = [when for when, path, _ in simulation.asked if path.startswith("/upstream")]
     assert max(upstream) < 130
     assert len(simulation.times("/running")) > 250
+
+
+KEYLESS = Reply(
+    b"unauthorized: invalid or missing API key", 401, "text/plain", {"WWW-Authenticate": 'Basic realm="llama-swap"'}
+)
+
+
+@pytest.mark.parametrize("key", [None, "wrong", "right"])
+def test_c104_a_key_is_asked_for_where_only_the_models_need_one(key: str | None) -> None:
+    def answer(request: Request) -> Reply:
+        is_known = request.headers.get("authorization") == "Bearer right"
+        return swap(request.path, request.query, 0) if is_known or request.path == "/health" else KEYLESS
+
+    paths = ("/running", "/health", "/v1/models", *(f"/upstream/big-model/{name}" for name in ("slots", "props")))
+    with FakeServer(dict.fromkeys(paths, answer)) as server:
+        found, code = snapshot_once(server.url, api_key=key, model="big-model")
+    if key == "right":
+        assert (code, len(found["slots"])) == (ExitCode.RIGHT, 1)
+    else:
+        assert (code, found["health"]["state"]) == (ExitCode.KEY, "key needed")
+        assert found["health"]["message"] == ("the API key is wrong" if key else "API key needed")
+        assert "--api-key" in found["health"]["advice"]
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "message"),
+    [
+        ("other", ExitCode.ASLEEP, "other is stopped"),
+        ("nope", ExitCode.NO_MODEL, "the llama-swap has no model nope"),
+        (None, ExitCode.NO_MODEL, "llama-swap with 2 models, none chosen"),
+    ],
+)
+def test_c104_the_running_models_are_not_taken_for_all(model: str | None, code: ExitCode, message: str) -> None:
+    routes: Routes = {path: swap(path, {}, 0) for path in ("/running", "/health", "/v1/models")}
+    with FakeServer(routes) as server:
+        found, exit_code = snapshot_once(server.url, model=model)
+    assert (exit_code, found["health"]["message"]) == (code, message)
 
 
 def test_router_child_that_sleeps_is_not_polled() -> None:

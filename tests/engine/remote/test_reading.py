@@ -269,6 +269,7 @@ def test_lists_of_models() -> None:
     assert routed == (ModelEntry("a", "loaded", ("-np", "2")),)
     assert read_running({"running": [{"model": "m", "state": "ready"}, {"state": "x"}]}) == (ModelEntry("m", "ready"),)
     assert read_running({"running": {}}) is None
+    assert (read_running({"running": None}), read_running({})) == ((), None)
 
 
 def test_metrics_with_labels_prefixes_and_junk() -> None:
@@ -315,8 +316,24 @@ def test_recorded_metrics() -> None:
         (403, b'{"error":{"message":"off","type":"feature_disabled"}}', "off", EndpointState.OFF),
         (500, b'{"detail":"boom\\u001b[31m"}', "boom␛[31m", EndpointState.BAD),
         (302, b"", "no reason given", EndpointState.BAD),
+        (522, b"<title>Connection timed out</title>", "Connection timed out", EndpointState.NO_ANSWER),
     ],
 )
 def test_refusals(status: int, content: bytes, message: str, state: EndpointState) -> None:
     refusal = read_refusal(status, content)
     assert (refusal.message, state_of(refusal)) == (message, state)
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "password"),
+    [
+        ('Basic realm="x"', True),
+        ('Negotiate, Basic realm="x"', True),
+        ('Bearer realm="x", basic', True),
+        ('Bearer realm="basic"', False),
+        ('Basic realm="llama-swap"', False),
+        ("", False),
+    ],
+)
+def test_a_password_is_told_from_a_key(asked_for: str, password: bool) -> None:
+    assert read_refusal(401, b"", asked_for).wants_password is password
