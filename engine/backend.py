@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from .context import LaunchFlags
 from .events import EventBatch
@@ -25,11 +25,19 @@ __all__ = [
     "SlotAction",
     "SlotActionResult",
     "Ticket",
+    "failed",
 ]
 
 
 class BackendError(Exception):
     """Something a person asked for cannot be done; the text is one line that says why and what to do."""
+
+
+def failed(why: str) -> Future[Any]:
+    """Return a future that has failed with `BackendError` already."""
+    future: Future[Any] = Future()
+    future.set_exception(BackendError(why))
+    return future
 
 
 class RetuneMode(StrEnum):
@@ -183,9 +191,10 @@ class SlotActionResult:
 
 
 class Backend(Protocol):
-    """Watched thing. ``latest``, ``events``, ``preview`` and ``submit`` never block; the rest are futures.
+    """Something to watch. `latest`, `events`, `preview` and `submit` never block; what takes longer returns a future.
 
-    Futures fail with `BackendError`.
+    What cannot be done raises `BackendError` at once, or fails the future with it. All methods are called from the
+    screen's thread; threads of the backend's own do the work.
     """
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .backend import (
     BackendError,
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .slots.task import Result, TaskParams
 
 __all__ = ["LocalBackend"]
+
+T = TypeVar("T")
 
 CAPABILITIES = Capabilities(fire=True, retune=RetuneMode.LIVE, slot_actions=True)
 
@@ -251,8 +253,8 @@ class LocalBackend:
         if self._host:
             self._host.close()
 
-    def _later(self, work: Callable[[EngineHost], object]) -> Future:  # type: ignore[type-arg]
-        """Run ``work`` with the engine in the worker thread."""
+    def _later(self, work: Callable[[EngineHost], T]) -> Future[T]:
+        """Run ``work`` with the engine in the worker thread. Raises `BackendError` where there is no engine."""
         if self._error:
             raise BackendError(self._error)
         return self._worker.submit(lambda: work(self._ready.result()))

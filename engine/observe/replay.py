@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from ..backend import (
     BackendError,
@@ -20,6 +20,7 @@ from ..backend import (
     SlotAction,
     SlotActionResult,
     Ticket,
+    failed,
 )
 from ..context import LaunchFlags
 from ..events import EventBatch, Notice
@@ -29,8 +30,6 @@ from .load import load_recording
 __all__ = ["ReplayBackend"]
 
 _REFUSAL = "this is a recording: it can be watched, not changed"
-
-_T = TypeVar("_T")
 
 
 class ReplayBackend:
@@ -115,11 +114,11 @@ class ReplayBackend:
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
         """Refused."""
-        return _refused()
+        return failed(_REFUSAL)
 
     def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
         """Refused."""
-        return _refused()
+        return failed(_REFUSAL)
 
     def set_interval(self, seconds: float) -> None:
         """The recording's own pace stands."""
@@ -134,9 +133,3 @@ class ReplayBackend:
 
 def _refuse() -> NoReturn:
     raise BackendError(_REFUSAL)
-
-
-def _refused() -> Future[_T]:
-    future: Future[_T] = Future()
-    future.set_exception(BackendError(_REFUSAL))
-    return future

@@ -20,6 +20,7 @@ from ..backend import (
     SlotAction,
     SlotActionResult,
     Ticket,
+    failed,
 )
 from ..context import LaunchFlags, ModelFacts
 from ..events import EventBatch, EventRing
@@ -27,15 +28,14 @@ from ..snapshot import Health, HealthState, ServerFacts, SlotDetails, Snapshot
 from .actions import act
 from .address import Address, AddressError, Secret, authorization, parse_address
 from .answer import Answer
-from .body import NotJsonError, parse_json
 from .cadence import Cadence
+from .details import DetailRequests
 from .endpoint import Kind, Name
 from .fire import PromptSender
 from .knowledge import Knowledge
 from .picture import picture
 from .poller import Poller
 from .proxy import peer_of
-from .read_slots import read_details
 from .retune import known_flags, preview
 from .verdict import judge
 
@@ -85,7 +85,7 @@ class RemoteBackend:
         self._peer = peer_of(self._address)
         self._serial = 0
         self._since = (HealthState.CONNECTING, clock())
-        self._asked_details: list[tuple[int, Future[SlotDetails]]] = []
+        self._details = DetailRequests()
         self._poller = Poller(self._known, self._address, self._authorization, clock, self._changed, self._hear)
         self._sender = PromptSender(self._address, self._authorization, clock)
         self._closed = False
@@ -167,31 +167,18 @@ class RemoteBackend:
 
     def details(self, slot: int) -> Future[SlotDetails]:
         """Fetch parameters and text of a slot with the next look, which comes at once."""
-        future: Future[SlotDetails] = Future()
         if self._known.asleep:
-            future.set_exception(BackendError("the model is asleep; looking would wake it"))
-        elif self._known.slots is None or all(slot != view.id for view in self._known.slots):
-            future.set_exception(BackendError(f"the server shows no slot {slot}"))
-        else:
-            self._asked_details.append((slot, future))
-            self.look_now()
+            return failed("the model is asleep; looking would wake it")
+        if self._known.slots is None or all(slot != view.id for view in self._known.slots):
+            return failed(f"the server shows no slot {slot}")
+        future = self._details.ask(slot)
+        self.look_now()
         return future
 
     def _hear(self, name: Name, answer: Answer) -> None:
-        """Serve those who wait for details out of the raw answer."""
-        if name is not Name.SLOTS or not self._asked_details:
-            return
-        waiting, self._asked_details = self._asked_details, []
-        try:
-            body = parse_json(answer.body, keep_texts=True) if answer.status == 200 else None
-        except NotJsonError:
-            body = None
-        for slot, future in waiting:
-            details = read_details(body, slot)
-            if details is None:
-                future.set_exception(BackendError(f"the server did not tell about slot {slot}"))
-            else:
-                future.set_result(details)
+        """Pass on the raw answers that hold details; called with the poller's lock held."""
+        if name is Name.SLOTS:
+            self._details.hear(answer)
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
         """Say what other flags would do, and the command that starts the server with them."""
@@ -199,18 +186,16 @@ class RemoteBackend:
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
         """Always refused: a running server cannot change them."""
-        future: Future[RetuneReport] = Future()
         command = self.preview(flags).command
         hint = f"; restart it with: {command}" if command else ""
-        future.set_exception(BackendError(f"a running llama-server cannot change these flags{hint}"))
-        return future
+        return failed(f"a running llama-server cannot change these flags{hint}")
 
     def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
         """Save, restore or erase; an id the server does not show is refused, since the server would wrap it."""
         if slot not in self._known.told_ids:
-            return _failed(f"{action}: the server shows no slot {slot}")
+            return failed(f"{action}: the server shows no slot {slot}")
         if action is not SlotAction.ERASE and not filename:
-            return _failed(f"{action} of slot {slot} needs a file name")
+            return failed(f"{action} of slot {slot} needs a file name")
         path, _ = self._known.route("slots")
         body = {"filename": filename} if filename and action is not SlotAction.ERASE else {}
         if self._known.kind is Kind.ROUTER and self._known.chosen:
@@ -241,14 +226,7 @@ class RemoteBackend:
         self._closed = True
         self._sender.close()
         self._poller.close()
-        for _, future in self._asked_details:
-            future.set_exception(BackendError("closed"))
-
-
-def _failed(text: str) -> Future[SlotActionResult]:
-    future: Future[SlotActionResult] = Future()
-    future.set_exception(BackendError(text))
-    return future
+        self._details.give_up("closed")
 
 
 def _in_thread(work: Callable[[], Made], then: Callable[[], None]) -> Future[Made]:
