@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..snapshot import HealthState, SlotState, SlotView, Snapshot, Totals
+from ..restart_signs import ids_began_again
+from ..snapshot import HealthState, SlotView, Snapshot
 
-__all__ = ["answered_at", "counters_fell", "expected_gap", "has_gap", "has_restarted", "is_current", "is_new"]
+__all__ = ["answered_at", "expected_gap", "has_gap", "has_restarted", "is_current", "is_new"]
 
 SILENCE = 5.0  # seconds without an answer that leave a gap in a chart, at the usual pace of polling
 
@@ -62,35 +63,8 @@ def has_restarted(old: Snapshot, new: Snapshot) -> bool:
         return False
     if old.slots_at is not None and new.slots_at is not None and new.slots_at < old.slots_at:
         return True
-    return _ids(old.slots) != _ids(new.slots) or _slots_began_again(old.slots, new.slots)
+    return _ids(old.slots) != _ids(new.slots) or ids_began_again(old.slots, new.slots)
 
 
 def _ids(slots: Iterable[SlotView]) -> set[int]:
     return {slot.id for slot in slots}
-
-
-def counters_fell(old: Totals, new: Totals) -> bool:
-    """Whether counters that only grow are lower than before: the server began anew."""
-    pairs = (
-        (old.predicted_tokens, new.predicted_tokens),
-        (old.prompt_tokens, new.prompt_tokens),
-        (old.decodes, new.decodes),
-    )
-    return any(before is not None and after is not None and after < before for before, after in pairs)
-
-
-def _slots_began_again(before: tuple[SlotView, ...], after: tuple[SlotView, ...]) -> bool:
-    """A used slot never becomes unused, and ids grow with the server's life (spec §7.3).
-
-    A waiting task may start after a younger one (spec §5.5), so ids have begun again only where all of them lie below
-    all of those before.
-    """
-    used = {slot.id for slot in before if slot.state is not SlotState.UNUSED}
-    if any(slot.state is SlotState.UNUSED and slot.id in used for slot in after):
-        return True
-    ids_before, ids_after = list(_tasks(before)), list(_tasks(after))
-    return bool(ids_before and ids_after) and max(ids_after) < min(ids_before)
-
-
-def _tasks(slots: Iterable[SlotView]) -> Iterable[int]:
-    return (slot.task for slot in slots if slot.task is not None and slot.task >= 0)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from ..events import Event, Retuned, TaskEnded
+from ..restart_signs import counters_fell
 from ..snapshot import HealthState, Snapshot, Totals
-from .continuity import answered_at, counters_fell, has_gap, has_restarted, is_new
+from .continuity import answered_at, has_gap, has_restarted, is_new
 from .findings import RULES, FindingKeeper
 from .follow import Follower
 from .history import CAPACITY, History

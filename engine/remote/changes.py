@@ -1,13 +1,13 @@
-"""What happened between two answers of /slots, and whether the server began anew in between."""
+"""Which tasks began and ended between two answers of /slots."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from ..events import Event, TaskEnded, TaskStarted
-from ..snapshot import SlotState, SlotView, Totals
+from ..snapshot import SlotView
 
-__all__ = ["ids_began_again", "lost_tasks", "task_events", "totals_fell", "totals_moved"]
+__all__ = ["lost_tasks", "task_events"]
 
 Slots = tuple[SlotView, ...]
 
@@ -44,38 +44,3 @@ def _ended(slot: SlotView, task: int, now: float) -> TaskEnded:
         n_cached=slot.n_prompt_cached,
         truncated=slot.truncated,
     )
-
-
-def ids_began_again(before: Slots, after: Slots) -> bool:
-    """Whether all task ids lie below all of those before, or used slots are unused again.
-
-    A waiting task may start after a younger one (spec §5.5), so a single lower id proves nothing.
-    """
-    states = {slot.id: slot.state for slot in before}
-    if any(slot.state is SlotState.UNUSED and states.get(slot.id, slot.state) is not slot.state for slot in after):
-        return True
-    old, new = list(_tasks(before)), list(_tasks(after))
-    return bool(old and new) and max(new) < min(old)
-
-
-def _tasks(slots: Iterable[SlotView]) -> Iterator[int]:
-    return (slot.task for slot in slots if slot.task is not None)
-
-
-def totals_fell(before: Totals, after: Totals) -> bool:
-    """Whether a counter went back, which it only does when the server starts again."""
-    return any(new < old for old, new in _counters(before, after))
-
-
-def totals_moved(before: Totals, after: Totals) -> bool:
-    """Whether the server did anything in between."""
-    return any(new != old for old, new in _counters(before, after))
-
-
-def _counters(before: Totals, after: Totals) -> Iterator[tuple[float, float]]:
-    pairs = (
-        (before.predicted_tokens, after.predicted_tokens),
-        (before.prompt_tokens, after.prompt_tokens),
-        (before.decodes, after.decodes),
-    )
-    return ((old, new) for old, new in pairs if old is not None and new is not None)

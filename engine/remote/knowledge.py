@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ..events import Event, Notice
-from ..snapshot import EndpointState, SlotView, Totals
-from . import changes
+from ..events import Notice
+from ..snapshot import EndpointState, Totals
 from .answer import UNREAD, Answer, Fault
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
 from .endpoint import QUEUED, Endpoint, Kind, Name
-from .known import MODEL_ENDS, Known
+from .known import MODEL_ENDS
 from .read_errors import read_refusal, words_of
 from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
 from .read_models import ModelEntry, read_models, read_running
 from .read_props import PropsFacts, read_props
 from .read_slots import read_slots, told_ids
+from .run_watch import RunWatch
 from .turns import Turns
 
 __all__ = ["PATIENCE", "Knowledge", "decode"]
@@ -33,30 +31,23 @@ _ANOTHER = (EndpointState.BAD, EndpointState.ABSENT, EndpointState.KEY, Endpoint
 """What /slots says where, after it was read, another server or program took the port."""
 
 
-class Knowledge(Known):
+class Knowledge(RunWatch):
     """`ask` notes a question, `settle` takes what came back. Not thread-safe: whoever drives it holds a lock.
 
-    ``events`` collects what happened until the driver takes it away.
+    In three layers: `Known` holds the facts, `RunWatch` compares them from answer to answer, this takes answers in.
     """
 
     def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
         super().__init__(cadence, model=model, metrics_every=metrics_every)
-        self.events: list[Event] = []
-        self._epoch = 0
+        self._epoch = 1
         self._cut_at: float | None = None
-        self._forget_model()
 
     def _forget_model(self) -> None:
         """Drop what belongs to the model that is watched."""
         self.props, self.slots, self.slots_at = None, None, None
         self.told_ids = frozenset()
         self.metrics, self.totals = {}, Totals()
-        self._comparable: tuple[SlotView, ...] = ()  # the last slots of the same run of the server
-        self._counters = Totals()  # and its last counters
-        self._ids_fell = False
-        self._totals_at_look = Totals()
-        self._start_mark: str | None = None
-        self.turns = Turns()
+        self._forget_run()
         self._epoch += 1
 
     # Questions and answers
@@ -225,25 +216,11 @@ class Knowledge(Known):
         if slots is None:
             return False
         self.told_ids = told_ids(body)
-        self._compare(slots, now)
-        self.slots, self._comparable, self.slots_at = slots, slots, now
-        self._totals_at_look = self.totals
+        self._compare_slots(slots, now)
+        self.slots, self.slots_at = slots, now
         end = self.ends[Name.SLOTS]
         self.cadence.saw(busy=self.has_work, seconds=end.seconds or 0.0, size=end.size)
         return True
-
-    def _compare(self, slots: tuple[SlotView, ...], now: float) -> None:
-        self._ids_fell = changes.ids_began_again(self._comparable, slots)
-        if self._ids_fell:
-            self.turns.falls(now)
-        if self.turns.are_taken(now):
-            return
-        if self._ids_fell:
-            if self._start_mark or (self.props is not None and self.props.marker):
-                self.restart_suspected = True  # a mark that is new at each start knows for sure
-            else:
-                self._began_anew(now)
-        self.events.extend(changes.task_events(self._comparable, slots, now))
 
     def _take_metrics(self, end: Endpoint, answer: Answer, now: float) -> None:
         values = read_metrics(answer.body)
@@ -251,60 +228,7 @@ class Knowledge(Known):
             return end.hears(now, EndpointState.BAD, "no llama-server's metrics")
         end.hears(now)
         self.totals, self.metrics = read_totals(values), values
-        mark, self._start_mark = self._start_mark, answer.start_mark
-        self.turns.mark(Name.METRICS, answer.start_mark, now)
-        fell = changes.totals_fell(self._counters, self.totals)
-        if fell:
-            self.turns.falls(now)
-        if fell or (mark and answer.start_mark and mark != answer.start_mark):
-            self._began_anew(now)
-        self._counters = self.totals
-        return self._weigh(now)
-
-    def _weigh(self, now: float) -> None:
-        """While idle: look at the slots when the counters say that something happened, else they still hold."""
-        if self.cadence.idle_gap is None or self.slots is None:
-            return
-        moved = changes.totals_moved(self._totals_at_look, self.totals)
-        if moved or self.totals.processing or self.deferred:
-            self.cadence.wake()
-            self._totals_at_look = self.totals
-            self.look_wanted = not self.asleep
-        elif self.totals.processing == 0:
-            self.slots_at = now
-
-    def _woke_up(self) -> None:
-        """A model was loaded again: fresh slots in the same server."""
-        self._comparable, self._counters = (), Totals()
-        self._start_mark = None
-        self._totals_at_look = self.totals = Totals()
-        self.ends[Name.SLOTS].forget()
-        self.cadence.wake()
-
-    def _began_anew(self, now: float) -> None:
-        """Ids or counters tell of a restart: what /props said is of the run before."""
-        if self.turns.are_taken(now):
-            return
-        self._restarted(now)
-        if self.props is not None:
-            self.props = replace(self.props, marker=None)  # a new one is no second restart
-        if not self.ends[Name.PROPS].open:
-            self.ends[Name.PROPS].forget()
-
-    def _restarted(self, now: float) -> None:
-        """The server began anew: what was running is gone, and nothing of before may be compared with it."""
-        if self.turns.are_taken(now):
-            return
-        self.events.append(Notice(now, "server restarted: counters and task ids begin again", "warning"))
-        if not self._ids_fell:  # else the last look already was at the new run
-            self.events.extend(changes.lost_tasks(self._comparable, now))
-            self._comparable = ()
-        self._start_mark, self._counters = None, Totals()
-        if not self.ends[Name.MODELS].open:
-            self.ends[Name.MODELS].forget()
-        self._totals_at_look = self.totals
-        self.look_wanted = not self.asleep
-        self.cadence.wake()
+        return self._compare_totals(answer.start_mark, now)
 
     # What a person asks for
 

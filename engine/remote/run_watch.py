@@ -1,0 +1,112 @@
+"""What two answers of a server say together: which tasks began or ended, and whether the server was restarted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..events import Event, Notice
+from ..restart_signs import counters_fell, counters_moved, ids_began_again
+from ..snapshot import SlotView, Totals
+from .cadence import Cadence
+from .changes import lost_tasks, task_events
+from .endpoint import Name
+from .known import Known
+from .turns import Turns
+
+__all__ = ["RunWatch"]
+
+
+class RunWatch(Known):
+    """Compares each answer with the one before, as long as both are of the same run of the server.
+
+    ``events`` collects what happened until whoever drives it takes it away.
+    """
+
+    def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
+        super().__init__(cadence, model=model, metrics_every=metrics_every)
+        self.events: list[Event] = []
+        self._forget_run()
+
+    def _forget_run(self) -> None:
+        """Compare nothing with what was told before."""
+        self._comparable: tuple[SlotView, ...] = ()  # the last slots of the same run of the server
+        self._counters = Totals()  # and its last counters
+        self._ids_fell = False
+        self._totals_at_look = Totals()
+        self._start_mark: str | None = None
+        self.turns = Turns()
+
+    def _compare_slots(self, slots: tuple[SlotView, ...], now: float) -> None:
+        """Compare an answer of /slots with the one before."""
+        self._notice_tasks(slots, now)
+        self._comparable, self._totals_at_look = slots, self.totals
+
+    def _notice_tasks(self, slots: tuple[SlotView, ...], now: float) -> None:
+        self._ids_fell = ids_began_again(self._comparable, slots)
+        if self._ids_fell:
+            self.turns.falls(now)
+        if self.turns.are_taken(now):
+            return
+        if self._ids_fell:
+            if self._start_mark or (self.props is not None and self.props.marker):
+                self.restart_suspected = True  # a mark that is new at each start knows for sure
+            else:
+                self._began_anew(now)
+        self.events.extend(task_events(self._comparable, slots, now))
+
+    def _compare_totals(self, start_mark: str | None, now: float) -> None:
+        """Compare the totals that were just read with those before; ``start_mark`` is new at each start."""
+        mark, self._start_mark = self._start_mark, start_mark
+        self.turns.mark(Name.METRICS, start_mark, now)
+        fell = counters_fell(self._counters, self.totals)
+        if fell:
+            self.turns.falls(now)
+        if fell or (mark and start_mark and mark != start_mark):
+            self._began_anew(now)
+        self._counters = self.totals
+        self._weigh(now)
+
+    def _weigh(self, now: float) -> None:
+        """While idle: look at the slots when the counters say that something happened, else they still hold."""
+        if self.cadence.idle_gap is None or self.slots is None:
+            return
+        moved = counters_moved(self._totals_at_look, self.totals)
+        if moved or self.totals.processing or self.deferred:
+            self.cadence.wake()
+            self._totals_at_look = self.totals
+            self.look_wanted = not self.asleep
+        elif self.totals.processing == 0:
+            self.slots_at = now
+
+    def _woke_up(self) -> None:
+        """A model was loaded again: fresh slots in the same server."""
+        self._comparable, self._counters = (), Totals()
+        self._start_mark = None
+        self._totals_at_look = self.totals = Totals()
+        self.ends[Name.SLOTS].forget()
+        self.cadence.wake()
+
+    def _began_anew(self, now: float) -> None:
+        """Ids or counters tell of a restart: what /props said is of the run before."""
+        if self.turns.are_taken(now):
+            return
+        self._restarted(now)
+        if self.props is not None:
+            self.props = replace(self.props, marker=None)  # a new one is no second restart
+        if not self.ends[Name.PROPS].open:
+            self.ends[Name.PROPS].forget()
+
+    def _restarted(self, now: float) -> None:
+        """The server began anew: what was running is gone, and nothing of before may be compared with it."""
+        if self.turns.are_taken(now):
+            return
+        self.events.append(Notice(now, "server restarted: counters and task ids begin again", "warning"))
+        if not self._ids_fell:  # else the last look already was at the new run
+            self.events.extend(lost_tasks(self._comparable, now))
+            self._comparable = ()
+        self._start_mark, self._counters = None, Totals()
+        if not self.ends[Name.MODELS].open:
+            self.ends[Name.MODELS].forget()
+        self._totals_at_look = self.totals
+        self.look_wanted = not self.asleep
+        self.cadence.wake()
