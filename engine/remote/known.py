@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from ..snapshot import EndpointState, SlotView, Totals
-from .cadence import Cadence
+from .cadence import CAP, Cadence
 from .endpoint import DIRECT, QUEUED, Endpoint, Kind, Name
 from .link import Link
 from .read_health import HealthFacts
@@ -113,7 +113,9 @@ class Known:
     @property
     def metrics_tell(self) -> bool:
         """Whether /metrics may be asked while nothing happens, and then shows that work begins."""
-        if self.metrics_every == 0 or self.kind is Kind.SWAP or self.state(Name.METRICS) is not EndpointState.OK:
+        if self.metrics_every == 0 or (self.metrics_every or 0) > CAP or self.kind is Kind.SWAP:
+            return False
+        if self.state(Name.METRICS) is not EndpointState.OK:
             return False
         number = build_number(self.props.build if self.props else None)
         return not (self.may_sleep and number is not None and number < CALM_METRICS_BUILD)

@@ -41,7 +41,17 @@ def due(known: Known, name: Name, now: float) -> float:
         Name.SLOTS: _slots,
         Name.METRICS: _metrics,
     }[name]
-    return rule(known, known.ends[name], now)
+    when = rule(known, known.ends[name], now)
+    return _NEVER if _may_load(known, name, when, now) else when
+
+
+def _may_load(known: Known, name: Name, when: float, now: float) -> bool:
+    """Whether llama-swap, which unloads idle models, would load one again to answer: ask it first which are running."""
+    if known.kind is not Kind.SWAP or name not in (Name.PROPS, Name.SLOTS) or when > now:
+        return False
+    is_idle = known.slots is not None and not known.has_work and known.state(Name.SLOTS) is EndpointState.OK
+    running = known.ends[Name.RUNNING].settled_at
+    return is_idle and not known.look_wanted and (running is None or running < when)
 
 
 def _again(end: Endpoint, seconds: float) -> float:
@@ -122,9 +132,10 @@ def _is_polled(known: Known) -> bool:
 
 
 def _running(known: Known, end: Endpoint, now: float) -> float:
-    """llama-swap's list: at the interval; at anything else once, where /props says nothing."""
+    """llama-swap's list: at the interval, and before each look; at anything else once, where /props says nothing."""
     if known.kind is Kind.SWAP:
-        return _again(end, max(1.0, known.cadence.interval))
+        regular, look = _again(end, max(1.0, known.cadence.interval)), _look(known, known.ends[Name.SLOTS], now)
+        return look if (end.settled_at or 0.0) < look < regular else regular
     if end.state is EndpointState.KEY:
         return _again(end, _KEY_RETRY)
     return now if known.state(Name.PROPS) in UNFIT and end.settled_at is None else _NEVER

@@ -205,6 +205,16 @@ def test_c104_its_idle_timer_may_run_out() -> None:
     assert len(simulation.times("/running")) > 250
 
 
+@pytest.mark.parametrize("latency", [0.002, 0.15, 0.3])
+def test_c104_each_look_at_idle_slots_follows_a_word_on_what_is_running(latency: float) -> None:
+    simulation = Simulation(swap, model="big-model", latency=latency)
+    simulation.run(100)
+    looks = [when for when in simulation.times("/upstream/big-model/slots") if when > 2]
+    assert len(looks) > 4
+    told = simulation.times("/running")
+    assert all(min(look - when for when in told if when < look) <= 2.1 * latency for look in looks)
+
+
 KEYLESS = Reply(
     b"unauthorized: invalid or missing API key", 401, "text/plain", {"WWW-Authenticate": 'Basic realm="llama-swap"'}
 )

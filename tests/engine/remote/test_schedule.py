@@ -103,6 +103,14 @@ def test_metrics_tell_when_work_begins(sign: dict[str, float]) -> None:
     assert 200 < simulation.times("/slots")[-1] < 202.1
 
 
+def test_metrics_that_are_hardly_ever_read_tell_of_no_work() -> None:
+    simulation = Simulation(server(), metrics_every=3600)
+    simulation.run(600)
+    assert len(simulation.times("/metrics")) == 1
+    assert max(gaps(simulation.times("/slots"))) <= 60
+    assert simulation.now - simulation.times("/slots")[-1] < 61
+
+
 def test_an_idle_server_without_metrics_is_watched_for_sleep_by_props() -> None:
     simulation = Simulation(server(metrics=recorded("metrics_off_501"), endpoint_metrics=False))
     simulation.run(60)
