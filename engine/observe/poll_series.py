@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..pool_sums import possible_sizes, tokens_held
 from ..snapshot import (
     Health,
     HealthState,
     KvPool,
     PollView,
     ServerFacts,
-    SlotState,
     SlotView,
     Snapshot,
     Totals,
@@ -52,16 +52,10 @@ def snapshot_of_poll(data: Mapping[str, Any], serial: int, name: str) -> Snapsho
 
 
 def _pool(slots: tuple[SlotView, ...]) -> KvPool:
-    """Sums over the slots where all tell; the pool's size is never told."""
-    used = [slot for slot in slots if slot.state is not SlotState.UNUSED]
-    if any(slot.n_tokens is None for slot in used):
+    """Sums over the slots if all of them tell; the pool's size is never told."""
+    active, cached = tokens_held(slots, busy=True), tokens_held(slots, busy=False)
+    if active is None or cached is None:
         return KvPool(why="the recording does not tell the tokens of its slots")
-    active = sum(slot.n_tokens or 0 for slot in used if slot.is_busy)
-    cached = sum(slot.n_tokens or 0 for slot in used if not slot.is_busy)
-    return KvPool(active=active, cached=cached, estimated=True, candidates=_candidates(slots))
-
-
-def _candidates(slots: tuple[SlotView, ...]) -> tuple[int, ...]:
-    sizes = {slot.n_ctx for slot in slots}
-    size = sizes.pop() if len(sizes) == 1 else None
-    return () if not size else (size, size * len(slots)) if len(slots) > 1 else (size,)
+    limits = {slot.n_ctx for slot in slots}
+    sizes = possible_sizes(limits.pop() if len(limits) == 1 else None, len(slots))
+    return KvPool(active=active, cached=cached, estimated=True, candidates=sizes)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
 from ..context import LaunchFlags
+from ..pool_sums import possible_sizes, tokens_held
 from ..snapshot import (
     EndpointState,
     Health,
     KvPool,
     PollView,
     ServerFacts,
-    SlotView,
     Snapshot,
     Totals,
     WaitingView,
@@ -130,7 +129,7 @@ def _totals(known: Known) -> Totals:
 def _pool(known: Known, facts: ServerFacts) -> KvPool:
     """Sums over the slots; the pool's size is told by no endpoint (spec §10.3), only what it may be."""
     slots = known.slots or ()
-    active, cached = _sum(slots, busy=True), _sum(slots, busy=False)
+    active, cached = tokens_held(slots, busy=True), tokens_held(slots, busy=False)
     told = active is not None and cached is not None and bool(slots)
     candidates = _candidates(facts)
     cells = candidates[0] if len(candidates) == 1 else None
@@ -145,27 +144,14 @@ def _pool(known: Known, facts: ServerFacts) -> KvPool:
     )
 
 
-def _sum(slots: Iterable[SlotView], *, busy: bool) -> int | None:
-    """Tokens of busy or of other slots; never-used ones hold none, one that does not tell makes the sum unknown."""
-    total = 0
-    for slot in slots:
-        if slot.is_busy is busy and slot.state != "unused":
-            if slot.n_tokens is None:
-                return None
-            total += slot.n_tokens
-    return total
-
-
 def _candidates(facts: ServerFacts) -> tuple[int, ...]:
-    """Pool sizes that fit the slots: shared by all, or one part for each; the true one where it is known."""
-    if facts.n_ctx_slot is None or facts.n_slots is None:
-        return ()
-    shared, split = facts.n_ctx_slot, facts.n_ctx_slot * facts.n_slots
-    if facts.n_ctx is not None:
+    """Pool sizes that fit the slots; only the true one if it is known."""
+    if facts.n_ctx is not None and facts.n_ctx_slot is not None and facts.n_slots is not None:
         return (facts.n_ctx,)
-    if facts.unified is not None:
-        return (shared if facts.unified else split,)
-    return (shared, split) if split != shared else (shared,)
+    sizes = possible_sizes(facts.n_ctx_slot, facts.n_slots)
+    if facts.unified is None or not sizes:
+        return sizes
+    return sizes[:1] if facts.unified else sizes[-1:]
 
 
 def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
