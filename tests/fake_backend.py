@@ -149,8 +149,10 @@ class FakeBackend:
         self.calls.append(("look_now",))
 
     def set_interval(self, seconds: float) -> None:
-        """Note the call."""
+        """Note the call; a poller tells its new interval at once."""
         self.calls.append(("set_interval", seconds))
+        if self.snapshot.poll is not None:
+            self.snapshot = replace(self.snapshot, poll=replace(self.snapshot.poll, interval=seconds))
 
     def choose_model(self, name: str) -> None:
         """Note the call."""

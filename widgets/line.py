@@ -42,8 +42,8 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 TONES = {
     "": "",
     "strong": "bold",
-    "dim": "$foreground 60%",
-    "faint": "$foreground 25%",
+    "dim": "$foreground 70%",
+    "faint": "$foreground 40%",
     "prompt": "$text-primary",
     "generating": "$text-success",
     "cached": "$foreground 75%",
@@ -52,15 +52,17 @@ TONES = {
     "warning": "$text-warning",
     "error": "$text-error",
     "track": "on $foreground 10%",
-    "bar-prompt": "$primary 80% on $foreground 10%",
-    "bar-generating": "$success 75% on $foreground 10%",
+    "bar-prompt": "$text-primary 70% on $foreground 10%",
+    "bar-generating": "$text-success 70% on $foreground 10%",
     "bar-cached": "$foreground 40% on $foreground 10%",
-    "bar-waiting": "$warning 80% on $foreground 10%",
-    "bar-error": "$error 90% on $foreground 10%",
-    "heading": "bold $foreground 60%",
-    "badge": "bold $background on $warning",
+    "bar-waiting": "$text-warning 70% on $foreground 10%",
+    "bar-error": "$text-error 80% on $foreground 10%",
+    "heading": "bold $foreground 70%",
+    "badge": "bold auto on $warning",
     "cursor": "on $foreground 8%",
-    "cursor-focused": "on $primary 35%",
+    "cursor-focused": "on $primary 25%",
+    "cursor-ansi": "underline",
+    "cursor-ansi-focused": "reverse",
 }
 """What each tone adds to the style of the widget it stands on.
 
@@ -69,14 +71,15 @@ changes: that was a fifth of the time to the first frame.
 """
 
 
-def tone_style(widget: Widget, tone: str) -> Style:
-    """A tone in the present theme, on the widget's own colours."""
-    return _blended(widget.visual_style, tone, widget.app.theme)
+def tone_style(widget: Widget, tone: str, cursor: str = "") -> Style:
+    """A tone in the present theme, on the widget's own colours or on those of a cursor; a bar brings its own."""
+    ground = "" if tone == "track" or tone.startswith("bar-") else cursor
+    return _blended(widget.visual_style, ground, tone, widget.app.theme)
 
 
 @lru_cache(maxsize=1024)
-def _blended(ground: VisualStyle, tone: str, theme: str) -> Style:
-    return (ground + VisualStyle.parse(TONES[tone])).rich_style
+def _blended(colours: VisualStyle, ground: str, tone: str, theme: str) -> Style:
+    return (colours + VisualStyle.parse(TONES[ground]) + VisualStyle.parse(TONES[tone])).rich_style
 
 
 def cut(text: str, width: int) -> str:

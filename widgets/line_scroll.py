@@ -35,7 +35,7 @@ class LineScroll(ScrollView):
         border-top: solid $foreground 15%;
         border-title-color: $foreground 80%;
         &:focus { border-top: solid $primary; }
-        &.-stale { opacity: 60%; }
+        &.-stale { opacity: 75%; }
         &.-untitled { border-top: none; }
     }
     """

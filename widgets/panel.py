@@ -23,7 +23,7 @@ class LinePanel(Widget):
         padding: 0 1;
         border-top: solid $foreground 15%;
         border-title-color: $foreground 80%;
-        &.-stale { opacity: 60%; }
+        &.-stale { opacity: 75%; }
         &.-untitled { border-top: none; }
     }
     """

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
-from rich.segment import Segment
-from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.events import Blur, Click, Focus
 from textual.strip import Strip
 
-from .line import Line
+from .line import Line, to_strip, tone_style
 from .line_scroll import LineScroll
 
 __all__ = ["RowList"]
@@ -40,18 +39,16 @@ class RowList(LineScroll, Generic[RowT]):
 
     def line_strip(self, index: int) -> Strip:
         """Make a row's strip, marked where it is the chosen one."""
-        strip = super().line_strip(index)
-        return self._highlight(strip) if index == self._cursor else strip
+        if index != self._cursor:
+            return super().line_strip(index)
+        style = partial(tone_style, self, cursor=self._cursor_tone)
+        return to_strip(self.draw_line(index, self.row_width), self.size.width, style)
 
-    def _highlight(self, strip: Strip) -> Strip:
-        """Give a row the cursor's background, except where it has one of its own."""
-        plain = self._style("").bgcolor
-        cursor = Style(bgcolor=self._style("cursor-focused" if self.has_focus else "cursor").bgcolor)
-        segments = (
-            Segment(text, style + cursor if style is not None and style.bgcolor == plain else style)
-            for text, style, _ in strip
-        )
-        return Strip(segments, strip.cell_length)
+    @property
+    def _cursor_tone(self) -> str:
+        """The terminal's own colours cannot be mixed: there the chosen row is marked without one."""
+        ansi = "-ansi" if self.app.current_theme.ansi else ""
+        return f"cursor{ansi}-focused" if self.has_focus else f"cursor{ansi}"
 
     def _on_focus(self, event: Focus) -> None:
         self.refresh_index(self._cursor)

@@ -98,7 +98,7 @@ async def test_tones_are_of_the_theme_that_is_worn(tone: str) -> None:
     app: App[None] = App()
     async with app.run_test() as pilot:
         dark = tone_style(app.screen, tone)
-        app.theme = "textual-light"
+        app.theme = "solarized-light"
         await pilot.pause()
         light = tone_style(app.screen, tone)
     assert dark != light

@@ -53,6 +53,7 @@ class Dashboard(ChangingScreen):
         Binding("f", "fire", "Fire", id="fire", tooltip="Send one prompt, or up to 256 at once"),
         Binding("t", "retune", "Retune", id="retune", tooltip="See and change slots, context and KV mode"),
         Binding("space", "freeze", "Freeze", id="freeze", tooltip="Stop the display; what is watched goes on"),
+        Binding("space", "thaw", "Go on", id="thaw", tooltip="Let the display catch up"),
         Binding("m", "choose_model", "Model", id="model", tooltip="Choose one of the router's models"),
         Binding("question_mark", "help", "Help", id="help", tooltip="All keys, and what each number means"),
         Binding("escape", "back", "Back", id="back", tooltip="Back to the overview of all servers"),
@@ -166,7 +167,7 @@ class Dashboard(ChangingScreen):
                 widget.show(look)
             self._show_tabs()
             self.set_class(look.frozen, "-frozen")
-        can = (self.feed.backend.capabilities, look.snapshot.health.state)
+        can = (self.feed.backend.capabilities, look.snapshot.health.state, look.frozen)
         if can != self._can:
             self._can = can
             self.refresh_bindings()
@@ -245,13 +246,15 @@ class Dashboard(ChangingScreen):
         self.feed.toggle_frozen()
         self.post_message(Refreshed())
 
+    action_thaw = action_freeze
+
     def action_look_now(self) -> None:
         """Ask now, however long the poller would wait; a recording begins again."""
         self.feed.backend.look_now()
 
     def action_interval(self, step: int) -> None:
         """Look more or less often: at the server where one is polled, else at the engine."""
-        poll = self.feed.look.snapshot.poll
+        poll = self.feed.backend.latest().poll
         now = self._every if poll is None else poll.interval
         index = min(range(len(INTERVALS)), key=lambda i: abs(INTERVALS[i] - now)) + step
         seconds = INTERVALS[min(max(0, index), len(INTERVALS) - 1)]
@@ -269,12 +272,18 @@ class Dashboard(ChangingScreen):
         if pane.can_focus:
             self.call_after_refresh(pane.focus)
 
+    @on(TabStrip.Opened)
+    def _open_tab_of(self, message: TabStrip.Opened) -> None:
+        self.action_show_tab(message.name)
+
     def action_slots(self) -> None:
         """Go to the slot table."""
         self.query_one(SlotTable).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the way back where there is one, and the way out where there is none."""
+        """Offer the way back where there is one, and the way out where there is none; go on where frozen."""
+        if action in ("freeze", "thaw"):
+            return (action == "thaw") is self.feed.frozen
         if action in ("back", "leave"):
             return (action == "back") is (self.app.screen_stack[0] is not self)
         return super().check_action(action, parameters)
