@@ -10,6 +10,7 @@ __all__ = ["cancelled", "final", "partial", "progress", "started"]
 
 CANCEL_STATUS = 499
 NO_TIMINGS = Timings()
+RUNNING = StopType.NONE
 
 
 def _job(slot: Slot) -> CompletionJob:
@@ -32,7 +33,7 @@ def progress(slot: Slot) -> Progress:
 
 def partial(slot: Slot, job: CompletionJob, token: int, chunk: bytes, probs: TokenProbs | None) -> Partial:
     """One token of a stream. Timings only where asked for, or where a stop word is complete."""
-    ends = slot.stop is not StopType.NONE
+    ends = slot.stop is not RUNNING
     timings = slot.timings() if ends or job.params.timings_per_token else NO_TIMINGS
     text = chunk.decode("utf-8", "replace")
     return Partial(job.task, job.index, token, text, slot.n_gen, job.n_prompt, timings, probs, ends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..events import ContextShifted
 from .ending import Endings
-from .slot import Phase, Slot
+from .slot import GENERATING, Slot
 from .state import CoreState
 
 __all__ = ["ContextShift"]
@@ -22,7 +22,7 @@ class ContextShift:
     def run(self) -> None:
         """Shift every generating slot whose context is full."""
         for slot in self._state.slots:
-            if slot.phase == Phase.GENERATING and slot.n_tokens + 1 >= slot.n_ctx:
+            if slot.phase == GENERATING and slot.n_tokens + 1 >= slot.n_ctx:
                 self._shift(slot)
 
     def _shift(self, slot: Slot) -> None:

@@ -26,7 +26,7 @@ from .options import CoreOptions
 from .prompt import PromptFeeder
 from .retune import TakenWork, put_work, take_work
 from .sampling_step import SamplingStep
-from .slot import Phase, Slot
+from .slot import GENERATING, IN_PROMPT, Slot
 from .state import CoreState
 from .task import ActionTask, Result, TaskParams
 from .view import StreamCells, View
@@ -219,7 +219,7 @@ class Core:
         """One token for each generating slot, then prompts by slot id (spec §6.3)."""
         batch, slots = Batch(), self._state.slots
         for slot in slots:
-            if slot.phase == Phase.GENERATING:
+            if slot.phase == GENERATING:
                 n = slot.n_tokens
                 slot.tokens[n] = slot.sampled
                 slot.n_tokens = n + 1
@@ -230,7 +230,7 @@ class Core:
         for slot in slots:
             if batch.n_tokens >= n_batch:
                 break
-            if slot.phase in (Phase.STARTED, Phase.PROCESSING_PROMPT):
+            if slot.phase in IN_PROMPT:
                 self._prompts.feed(slot, batch)
         return batch
 

@@ -11,7 +11,7 @@ from . import answer
 from .batch import Piece
 from .ending import Endings
 from .prompt import PromptFeeder
-from .slot import Phase, Slot
+from .slot import DONE_PROMPT, GENERATING, Phase, Slot
 from .state import CoreState
 from .stop import add_text, decide
 from .task import TokenProbs
@@ -20,6 +20,7 @@ from .timing_lines import generation_line
 __all__ = ["SamplingStep"]
 
 Row = tuple[Slot, int]  # a slot and the row of its logits
+_SHOWS_PROGRESS = (Phase.PROCESSING_PROMPT, DONE_PROMPT)
 
 
 class SamplingStep:
@@ -54,7 +55,7 @@ class SamplingStep:
 
     @staticmethod
     def _wants_progress(slot: Slot) -> bool:
-        if slot.phase not in (Phase.PROCESSING_PROMPT, Phase.DONE_PROMPT) or slot.job is None:
+        if slot.phase not in _SHOWS_PROGRESS or slot.job is None:
             return False
         return slot.job.params.stream and slot.job.params.return_progress
 
@@ -79,7 +80,7 @@ class SamplingStep:
         activated = False
         for parent, row in list(rows):
             job = parent.job
-            if parent.phase != Phase.DONE_PROMPT or job is None or not job.children:
+            if parent.phase != DONE_PROMPT or job is None or not job.children:
                 continue
             for child in self._state.slots:
                 if child.waits_for(job.task):
@@ -99,7 +100,7 @@ class SamplingStep:
         child.n_prompt_cached = parent.n_prompt_cached
         child.n_prompt_processed = parent.n_prompt_processed
         child.t_start, child.t_prompt_last = parent.t_start, parent.t_prompt_last
-        child.phase = Phase.DONE_PROMPT
+        child.phase = DONE_PROMPT
         assert child.job is not None
         self._state.emit(answer.started(child))
         self._prompts.prime(child, child.job)
@@ -124,7 +125,7 @@ class SamplingStep:
         """One sampled token of one slot."""
         state, job = self._state, slot.job
         assert job is not None
-        slot.phase = Phase.GENERATING
+        slot.phase = GENERATING
         slot.n_gen += 1
         if slot.n_gen == 1:
             slot.t_prompt_last = slot.t_printed = state.now

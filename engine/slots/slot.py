@@ -12,7 +12,7 @@ from .cell_sequence import CellSequence
 from .job import CompletionJob
 from .task import StopType, TaskParams, Timings, TokenProbs
 
-__all__ = ["Phase", "Slot"]
+__all__ = ["DONE_PROMPT", "GENERATING", "IN_PROMPT", "Phase", "Slot"]
 
 
 class Phase(IntEnum):
@@ -24,6 +24,11 @@ class Phase(IntEnum):
     PROCESSING_PROMPT = 3
     DONE_PROMPT = 4
     GENERATING = 5
+
+
+DONE_PROMPT, GENERATING = Phase.DONE_PROMPT, Phase.GENERATING
+"""For loops over all slots: to read a member off its class takes 0.15 µs."""
+IN_PROMPT = (Phase.STARTED, Phase.PROCESSING_PROMPT)
 
 
 class Slot:

@@ -87,17 +87,21 @@ def _find_word(text: bytearray, sent: int, n_piece: int, words: Sequence[str]) -
 def _ends_with_part(text: bytearray, sent: int, word: str) -> bool:
     """Whether the unsent text ends with the beginning of a stop word."""
     spelled = word.encode()
-    longest = min(len(spelled), len(text) - sent)
-    return any(text.endswith(spelled[:n]) for n in range(longest, 0, -1))
+    end = text[max(sent, len(text) - len(spelled)) :]
+    at = end.find(spelled[:1])
+    while at >= 0:
+        if spelled.startswith(end[at:]):
+            return at < len(end)
+        at = end.find(spelled[:1], at + 1)
+    return False
 
 
 def incomplete_bytes(text: bytes | bytearray) -> int:
     """How many of the last one to three bytes start a UTF-8 character that is not finished."""
     last = text[-3:]
-    if not last or last.isascii():
+    if last.isascii():
         return 0
-    n = len(last)
-    return next((n - i for i in reversed(range(n)) if n - i < _length(last[i])), 0)
+    return next((n for n, byte in enumerate(reversed(last), 1) if n < _length(byte)), 0)
 
 
 def _length(byte: int) -> int:
