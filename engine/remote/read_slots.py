@@ -20,6 +20,8 @@ _USED_KEYS = frozenset(
 )
 _NOT_PARAMS = frozenset({"id", "id_task", "task_id", "state", "next_token", "prompt", "generated", "n_ctx", "model"})
 _NOTHING: Mapping[str, Any] = {}
+UNUSED, IDLE, BUSY = SlotState.UNUSED, SlotState.IDLE, SlotState.BUSY
+PROMPT, GENERATING = SlotState.PROMPT, SlotState.GENERATING
 TEXT_LIMIT = 20_000
 
 
@@ -58,7 +60,7 @@ def _slot(row: Mapping[str, Any], id_: int) -> SlotView:
     token = _next_token(row)
     decoded = as_count(first(token, "n_decoded", "num_tokens_predicted"))
     state = _state(row, decoded)
-    is_busy = state not in (SlotState.IDLE, SlotState.UNUSED)
+    is_busy = state is not IDLE and state is not UNUSED
     progress = row if is_busy else _NOTHING  # an idle slot may show left-overs of its last task
     remain, unlimited = _remaining(row, token, decoded) if is_busy else (None, False)
     return SlotView(
@@ -86,10 +88,10 @@ def _next_token(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _state(row: Mapping[str, Any], decoded: int | None) -> SlotState:
     if not _is_busy(row):
-        return SlotState.UNUSED if _USED_KEYS.isdisjoint(row) else SlotState.IDLE
+        return UNUSED if _USED_KEYS.isdisjoint(row) else IDLE
     if decoded is None:
-        return SlotState.BUSY
-    return SlotState.GENERATING if decoded else SlotState.PROMPT
+        return BUSY
+    return GENERATING if decoded else PROMPT
 
 
 def _is_busy(row: Mapping[str, Any]) -> bool | None:
