@@ -6,22 +6,30 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from threading import Condition
+from typing import Literal
 
 __all__ = [
     "ContextShifted",
     "Event",
     "EventBatch",
     "EventRing",
+    "HowChosen",
     "LogLine",
     "Notice",
     "PoolFull",
     "Purged",
     "Retuned",
+    "Severity",
     "SlotChosen",
     "TaskDeferred",
     "TaskEnded",
     "TaskStarted",
 ]
+
+HowChosen = Literal["id", "lcp", "lru"]
+"""Why a slot was picked: named by the request, holds the longest common prefix, or least recently used (spec §5.2)."""
+
+Severity = Literal["information", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +41,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class SlotChosen(Event):
-    """A slot was picked: ``how`` is "id", "lcp" or "lru" (spec §5.2)."""
+    """A slot was picked for a task.
+
+    ``similarity``: share of the prompt that the slot already holds. ``keep``: share of its tokens that stay.
+    """
 
     slot: int
     task: int
-    how: str
+    how: HowChosen
     similarity: float | None = None
     keep: float | None = None
 
@@ -127,7 +138,7 @@ class Notice(Event):
     """Something a person should read: a restart of the server, a lost connection, a warning."""
 
     text: str
-    severity: str = "information"  # or "warning", "error"
+    severity: Severity = "information"
 
 
 @dataclass(frozen=True, slots=True)

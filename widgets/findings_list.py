@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slotview.engine.events import Severity
 from slotview.engine.observe.observation import Finding
 from slotview.engine.plain import plain
 
@@ -12,7 +13,11 @@ from .title import set_title
 
 __all__ = ["FindingsList"]
 
-_MARKS = {"information": ("i", "prompt"), "warning": ("!", "warning"), "error": ("✗", "error")}
+_MARKS: dict[Severity, tuple[str, str]] = {
+    "information": ("i", "prompt"),
+    "warning": ("!", "warning"),
+    "error": ("✗", "error"),
+}
 
 
 class FindingsList(LineScroll):
@@ -57,7 +62,7 @@ class FindingsList(LineScroll):
 
 
 def _lines(finding: Finding, width: int) -> list[Line]:
-    mark, tone = _MARKS.get(finding.severity, _MARKS["warning"])
+    mark, tone = _MARKS[finding.severity]
     first, *more = wrap(plain(finding.text, 400), width - 2)
     lines: list[Line] = [((f"{mark} ", tone), (first, "strong")), *((("  ", ""), (part, "strong")) for part in more)]
     for text, shade in ((finding.evidence, "dim"), (finding.advice and f"→ {finding.advice}", "")):

@@ -7,11 +7,13 @@ from collections import deque
 from slotview.engine.events import (
     ContextShifted,
     Event,
+    HowChosen,
     LogLine,
     Notice,
     PoolFull,
     Purged,
     Retuned,
+    Severity,
     SlotChosen,
     TaskDeferred,
     TaskEnded,
@@ -29,8 +31,8 @@ __all__ = ["LogView", "event_line"]
 _KEPT = 2000
 _LONGEST = 400
 _LEVELS = {"W": "warning", "E": "error", "D": "faint"}
-_SEVERITIES = {"warning": "warning", "error": "error"}
-_HOW = {"id": "asked for by number", "lcp": "holds its beginning", "lru": "used longest ago"}
+_SEVERITIES: dict[Severity, str] = {"information": "", "warning": "warning", "error": "error"}
+_HOW: dict[HowChosen, str] = {"id": "asked for by number", "lcp": "holds its beginning", "lru": "used longest ago"}
 
 
 class LogView(LineScroll):
@@ -101,7 +103,7 @@ def _words(event: Event) -> tuple[str, str]:
         case LogLine():
             return event.text, _LEVELS.get(event.level, "dim")
         case Notice():
-            return event.text, _SEVERITIES.get(event.severity, "")
+            return event.text, _SEVERITIES[event.severity]
         case PoolFull():
             ended = f"{event.n_tasks} running requests ended" if event.n_tasks else "all running requests ended"
             return f"pool full: {ended} with an error", "error"
@@ -120,7 +122,7 @@ def _task_words(event: Event) -> tuple[str, str]:
     match event:
         case SlotChosen():
             share = "" if event.similarity is None else f", {event.similarity:.0%} of the prompt"
-            return f"slot {event.slot} chosen for task {event.task}: {_HOW.get(event.how, event.how)}{share}", "dim"
+            return f"slot {event.slot} chosen for task {event.task}: {_HOW[event.how]}{share}", "dim"
         case TaskDeferred():
             pin = "no slot is free" if event.id_slot is None else f"slot {event.id_slot} is busy"
             return f"task {event.task} waits: {pin}", "waiting"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..events import Severity
 from . import rules_pool, rules_queue, rules_slots, rules_tasks
 from .continuity import answered_at, is_current
 from .observation import Finding
@@ -14,7 +15,7 @@ __all__ = ["RULES", "FindingKeeper"]
 
 RULES: tuple[Rule, ...] = (*rules_slots.RULES, *rules_pool.RULES, *rules_queue.RULES, *rules_tasks.RULES)
 
-_ORDER = {"error": 0, "warning": 1, "information": 2}
+_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "information": 2}
 
 
 @dataclass(slots=True)
@@ -46,7 +47,7 @@ class FindingKeeper:
             _settle(rule, standing, rule.find(scene), now)
         self._drop_contradicted(now)
         found = [standing.finding for standing in self._standing if standing.shown and standing.finding is not None]
-        return tuple(sorted(found, key=lambda finding: _ORDER.get(finding.severity, 1)))
+        return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))
 
     def _drop_contradicted(self, now: float) -> None:
         """What only lingers gives way to what holds."""

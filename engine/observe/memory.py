@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from ..events import ContextShifted, Event, PoolFull, SlotChosen, TaskEnded, TaskStarted
 from ..snapshot import SlotState, SlotView, Snapshot
@@ -21,6 +21,9 @@ POOL_ERROR = "Context size has been exceeded"
 
 _Event = TypeVar("_Event", bound=Event)
 
+HowKnown = Literal["told", "errors", "seen"]
+"""By the server itself, by the errors that clients got, or concluded from the slots."""
+
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
@@ -30,7 +33,7 @@ class Overflow:
     n_tasks: int
     active: int | None = None
     fullest: float | None = None  # the largest share of its own context that any slot had used
-    how: str = "told"  # or "errors" (that clients got), or "seen" (concluded from the slots)
+    how: HowKnown = "told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ class Memory:
         elif known.how == "errors":
             self.overflow = replace(known, n_tasks=known.n_tasks + 1)
 
-    def _overflow(self, time: float, n_tasks: int, how: str) -> Overflow:
+    def _overflow(self, time: float, n_tasks: int, how: HowKnown) -> Overflow:
         slots = () if self._before is None else self._before.slots or ()
         busy = [slot for slot in slots if slot.is_busy]
         held = [slot.n_tokens for slot in busy if slot.n_tokens is not None]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ..events import TaskEnded
+from ..events import Severity, TaskEnded
 
 __all__ = ["NOTHING_OBSERVED", "Finding", "Observation", "Point", "SlotRate"]
 
@@ -38,14 +38,14 @@ class Point:
 class Finding:
     """One conclusion: what is the case, the evidence on the screen for it, and what to change, one line each.
 
-    ``key`` is stable while the finding stands; ``severity`` is information, warning or error.
+    ``key`` stays the same as long as the finding stands.
     """
 
     key: str
     text: str
     evidence: str
     advice: str
-    severity: str = "warning"
+    severity: Severity = "warning"
     slots: tuple[int, ...] = ()
 
 

@@ -21,7 +21,7 @@ from ..backend import (
     Ticket,
 )
 from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
-from ..events import EventBatch, EventRing, Notice, Retuned
+from ..events import EventBatch, EventRing, Notice, Retuned, Severity
 from ..memory import total_memory
 from ..remote.backend import RemoteBackend
 from ..retune_preview import planned
@@ -106,7 +106,7 @@ class RunnerBackend:
     def _hear(self, line: str) -> None:
         self._ring.extend(self._log.read(line))
 
-    def _tell(self, text: str, severity: str = "information") -> None:
+    def _tell(self, text: str, severity: Severity = "information") -> None:
         self._ring.extend([Notice(time.monotonic(), text, severity)])
 
     def latest(self) -> Snapshot:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..events import ContextShifted, Event, LogLine, PoolFull, Purged, SlotChosen
+from ..events import ContextShifted, Event, HowChosen, LogLine, PoolFull, Purged, SlotChosen
 
 __all__ = ["ChildFacts", "LogReader"]
 
@@ -45,7 +45,7 @@ class LogReader:
     def __init__(self, now: Callable[[], float]) -> None:
         self.facts = ChildFacts()
         self._now = now
-        self._chosen: dict[int, tuple[str, float | None, float | None]] = {}
+        self._chosen: dict[int, tuple[HowChosen, float | None, float | None]] = {}
 
     def read(self, line: str) -> list[Event]:
         """Take a line in; returns what happened, the line itself included where a person would want it."""
@@ -63,7 +63,7 @@ class LogReader:
     def _slot_line(self, slot: int, task: int, text: str) -> list[Event]:
         if text.startswith("selected slot by"):
             by_content = BY_LCP.search(text)
-            how = "lcp" if by_content else ("id" if " by id" in text else "lru")
+            how: HowChosen = "lcp" if by_content else ("id" if " by id" in text else "lru")
             self._chosen[slot] = (how, *(map(float, by_content.groups()) if by_content else (None, None)))
         elif text.startswith(LAUNCHED) and slot in self._chosen:
             how, similarity, keep = self._chosen.pop(slot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..events import SlotChosen
+from ..events import HowChosen, SlotChosen
 from .job import CompletionJob
 from .prefix import common_prefix
 from .prompt_store import PromptStore
@@ -33,7 +33,8 @@ class Chooser:
 
     def choose(self, job: CompletionJob, now: int) -> Slot | None:
         """Return an idle slot, or None when there is none or the pinned one is busy (which is then left alone)."""
-        slot, swap, how, sim, keep = None, False, "id", None, None
+        slot, swap, sim, keep = None, False, None, None
+        how: HowChosen = "id"
         if job.pin != -1:
             slot = self._slots[pinned_slot(job.pin, len(self._slots))]
             self._log.slot("I", "get_available_slot", slot, f"selected slot by id ({job.pin})")

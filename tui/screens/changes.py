@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from slotview.engine.backend import BackendError, FireRequest, RetuneMode, RetuneReport
 from slotview.engine.context import LaunchFlags
+from slotview.engine.events import Severity
 
 from ..feed import Feed
 from ..outcome import outcome
@@ -59,9 +60,9 @@ class ChangingScreen(Screen[None]):
             return bool(self.feed.look.snapshot.facts.models)
         return True
 
-    def tell(self, text: str, severity: str = "information", timeout: float | None = None) -> None:
+    def tell(self, text: str, severity: Severity = "information", timeout: float | None = None) -> None:
         """Show a short message; its text is never markup."""
-        self.app.notify(text, severity=severity, timeout=timeout, markup=False)  # type: ignore[arg-type]
+        self.app.notify(text, severity=severity, timeout=timeout, markup=False)
 
     def tell_only(self, text: str, timeout: float | None = None) -> None:
         """Show a short message in place of all others: a key that is held would fill the screen with them."""
