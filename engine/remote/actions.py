@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..backend import BackendError, SlotAction, SlotActionResult
-from .address import Address, Secret
+from .address import Address
 from .body import NotJsonError, parse_json
 from .client import open_client
+from .credentials import Credentials
 from .faults import fault_of, transport_errors
 from .read_errors import read_refusal
 from .values import as_count, as_map
@@ -17,7 +18,7 @@ _DONE = {SlotAction.SAVE: "saved", SlotAction.RESTORE: "restored", SlotAction.ER
 
 
 def act(
-    address: Address, authorization: Secret | None, path: str, action: SlotAction, slot: int, body: dict[str, str]
+    address: Address, credentials: Credentials, path: str, action: SlotAction, slot: int, body: dict[str, str]
 ) -> SlotActionResult:
     """Do it and wait for the answer, which a busy slot delays until it is idle. Raises `BackendError`.
 
@@ -26,7 +27,7 @@ def act(
     import httpx
 
     try:
-        with open_client(address, authorization, keep=0) as client:
+        with open_client(address, credentials, keep=0) as client:
             timeout = httpx.Timeout(None, connect=5.0)
             response = client.post(f"{path}/{slot}", params={"action": action.value}, json=body, timeout=timeout)
     except transport_errors() as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import ipaddress
 import re
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from ..plain import plain
 
-__all__ = ["Address", "AddressError", "Secret", "authorization", "parse_address"]
+__all__ = ["Address", "AddressError", "Secret", "parse_address"]
 
 DEFAULT_PORT = 8080
 _ROUTE = re.compile(
@@ -142,15 +141,3 @@ def _parted(path: str) -> tuple[str, str | None]:
     prefix = (route["prefix"] if route else path).rstrip("/")
     upstream = _UPSTREAM.fullmatch(prefix)
     return (upstream["prefix"], unquote(upstream["model"])) if upstream else (prefix, None)
-
-
-def authorization(address: Address, api_key: Secret | None) -> Secret | None:
-    """The Authorization header: the key, else the user and password of the address. Raises `AddressError`."""
-    if api_key is not None:
-        value = f"Bearer {api_key.reveal().strip()}"
-        if not value.isascii() or not value.isprintable():
-            raise AddressError("the API key has characters that no header can carry; check it for stray ones")
-        return Secret(value)
-    if address.userinfo is None:
-        return None
-    return Secret("Basic " + base64.b64encode(address.userinfo.reveal().encode()).decode())

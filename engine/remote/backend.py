@@ -26,9 +26,10 @@ from ..context import LaunchFlags, ModelFacts
 from ..events import EventBatch, EventRing
 from ..snapshot import Health, HealthState, ServerFacts, SlotDetails, Snapshot
 from .actions import act
-from .address import Address, AddressError, Secret, authorization, parse_address
+from .address import Address, AddressError, parse_address
 from .answer import Answer
 from .cadence import Cadence
+from .credentials import Credentials
 from .details import DetailRequests
 from .endpoint import Kind, Name
 from .fire import PromptSender
@@ -71,8 +72,7 @@ class RemoteBackend:
         self._address: Address = parse_address(url)
         if any(seconds is not None and not 0 <= seconds < math.inf for seconds in (interval, metrics_every)):
             raise AddressError("an interval is a number of seconds, 0 or more")
-        self._has_key = bool(api_key and api_key.strip())
-        self._authorization = authorization(self._address, Secret(api_key) if api_key and self._has_key else None)
+        self._credentials = Credentials.of(self._address, api_key)
         self._facts = facts
         self._clock = clock
         self._known = Knowledge(
@@ -86,8 +86,8 @@ class RemoteBackend:
         self._serial = 0
         self._since = (HealthState.CONNECTING, clock())
         self._details = DetailRequests()
-        self._poller = Poller(self._known, self._address, self._authorization, clock, self._changed, self._hear)
-        self._sender = PromptSender(self._address, self._authorization, clock)
+        self._poller = Poller(self._known, self._address, self._credentials, clock, self._changed, self._hear)
+        self._sender = PromptSender(self._address, self._credentials, clock)
         self._closed = False
         self._changed(clock())
 
@@ -141,7 +141,7 @@ class RemoteBackend:
 
     def _judge(self, now: float) -> Health:
         """The verdict, with the time at which it became what it is."""
-        health = judge(self._known, self._peer, has_key=self._authorization is not None, now=now)
+        health = judge(self._known, self._peer, credentials=self._credentials, now=now)
         if health.state is not self._since[0]:
             self._since = (health.state, now)
         return health if health.since is not None else replace(health, since=self._since[1])
@@ -182,7 +182,7 @@ class RemoteBackend:
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
         """Say what other flags would do, and the command that starts the server with them."""
-        return preview(flags, self._snapshot, self._address, self._facts, has_key=self._has_key)
+        return preview(flags, self._snapshot, self._address, self._facts, has_key=self._credentials.key is not None)
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
         """Always refused: a running server cannot change them."""
@@ -200,7 +200,7 @@ class RemoteBackend:
         body = {"filename": filename} if filename and action is not SlotAction.ERASE else {}
         if self._known.kind is Kind.ROUTER and self._known.chosen:
             body["model"] = self._known.chosen
-        return _in_thread(lambda: act(self._address, self._authorization, path, action, slot, body), self.look_now)
+        return _in_thread(lambda: act(self._address, self._credentials, path, action, slot, body), self.look_now)
 
     def look_now(self) -> None:
         """Look at once, also at a sleeping model, and try again what was given up."""

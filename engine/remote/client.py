@@ -8,7 +8,8 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from .address import Address, Secret
+from .address import Address
+from .credentials import Credentials
 from .proxy import proxy_for
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class OpenSockets:
                     known.shutdown(socket.SHUT_RDWR)
 
 
-def open_client(address: Address, authorization: Secret | None, *, keep: int) -> httpx.Client:
+def open_client(address: Address, credentials: Credentials, *, keep: int) -> httpx.Client:
     """Make a client for one server that keeps ``keep`` idle connections.
 
     If the other side of a kept connection has vanished (a machine that slept, a network that changed), the kernel
@@ -68,9 +69,7 @@ def open_client(address: Address, authorization: Secret | None, *, keep: int) ->
     """
     import httpx
 
-    headers = {"Accept-Encoding": "identity", "User-Agent": "slotview"}
-    if authorization is not None:
-        headers["Authorization"] = authorization.reveal()
+    headers = {"Accept-Encoding": "identity", "User-Agent": "slotview", **credentials.headers()}
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=keep, keepalive_expiry=_KEEP_ALIVE)
     base = address.origin + address.prefix
     transport = httpx.HTTPTransport(

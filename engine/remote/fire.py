@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from ..backend import FireRequest
-from .address import Address, Secret
+from .address import Address
 from .client import open_client
+from .credentials import Credentials
 from .faults import fault_of, transport_errors
 from .ticket import RemoteTicket
 
@@ -41,9 +42,9 @@ class PromptSender:
     the screen that asks for them.
     """
 
-    def __init__(self, address: Address, authorization: Secret | None, clock: Callable[[], float]) -> None:
+    def __init__(self, address: Address, credentials: Credentials, clock: Callable[[], float]) -> None:
         self._address = address
-        self._authorization = authorization
+        self._credentials = credentials
         self._clock = clock
         self._n_fired = 0
         self._client: httpx.Client | None = None
@@ -63,7 +64,7 @@ class PromptSender:
     def _start(self, tickets: Sequence[RemoteTicket], path: str, body: Mapping[str, object]) -> None:
         """Start a thread for each request, in the starter's thread."""
         try:
-            client = self._client = self._client or open_client(self._address, self._authorization, keep=0)
+            client = self._client = self._client or open_client(self._address, self._credentials, keep=0)
         except transport_errors() as error:
             for ticket in tickets:
                 ticket.fail(fault_of(error)[1])

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from ..snapshot import EndpointState
-from .address import Address, Secret
+from .address import Address
 from .answer import Answer
+from .credentials import Credentials
 from .endpoint import DIRECT, QUEUED, Name
 from .knowledge import Knowledge, decode
 from .schedule import next_question
@@ -34,7 +35,7 @@ class Poller:
         self,
         known: Knowledge,
         address: Address,
-        authorization: Secret | None,
+        credentials: Credentials,
         clock: Callable[[], float],
         changed: Callable[[float], None],
         hear: Callable[[Name, Answer], None] = lambda _name, _answer: None,
@@ -45,7 +46,7 @@ class Poller:
         self._hear = hear
         self._news = threading.Condition()
         self._closed = False
-        self._wires = [Wire(address, authorization, keep=keep) for keep in (False, True)]
+        self._wires = [Wire(address, credentials, keep=keep) for keep in (False, True)]
         lanes = ((DIRECT, _DIRECT_SECONDS), (QUEUED, _QUEUED_SECONDS))
         self._threads = [
             threading.Thread(target=self._work, args=(wire, *lane), name=f"slotview-{lane[0][0]}", daemon=True)

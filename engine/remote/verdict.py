@@ -6,6 +6,7 @@ import re
 
 from ..snapshot import EndpointState, Health, HealthState
 from .answer import Fault
+from .credentials import NOBODY, Credentials
 from .endpoint import Endpoint, Kind, Name
 from .known import UNFIT, Known
 from .proxy import VIA
@@ -27,7 +28,7 @@ _PROXY_ADVICE = "the environment names it: see HTTP_PROXY and HTTPS_PROXY, or ad
 _KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 
 
-def judge(known: Known, host: str, *, has_key: bool, now: float) -> Health:
+def judge(known: Known, host: str, *, credentials: Credentials = NOBODY, now: float) -> Health:
     """Say what is the case; `Health.since` is set where the trouble has a beginning."""
     if known.link.up is None:
         waited = now - (known.ends[Name.PROPS].asked_at or now)
@@ -40,8 +41,8 @@ def judge(known: Known, host: str, *, has_key: bool, now: float) -> Health:
         advice = "attach to each of them at its own address, not through what shares the work out"
         return Health(HealthState.ERROR, "several servers answer here in turn: no two answers belong together", advice)
     if known.is_proxied and (known.chosen is None or not known.is_ready):
-        return _unchosen(known, has_key)
-    return _of_props(known, has_key, now) or _of_slots(known, has_key, now)
+        return _unchosen(known, credentials)
+    return _of_props(known, credentials, now) or _of_slots(known, now)
 
 
 def _unreachable(known: Known, host: str, now: float) -> Health:
@@ -88,12 +89,12 @@ def _not_answering(since: float | None, now: float) -> Health:
     return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, since)
 
 
-def _unchosen(known: Known, has_key: bool) -> Health:
+def _unchosen(known: Known, given: Credentials) -> Health:
     kind = "router" if known.kind is Kind.ROUTER else "llama-swap"
     listed = known.ends[Name.MODELS]
     is_unread = listed.state is EndpointState.UNKNOWN and known.entry is None  # the running ones are not all there are
     if is_unread or (not known.models and listed.state is not EndpointState.OK):
-        return _unlisted(kind, listed, known, has_key)
+        return _unlisted(kind, listed, known, given)
     if known.chosen is None:
         count = len(known.models)
         text = f"{kind} with {count} model{'' if count == 1 else 's'}, none chosen"
@@ -107,17 +108,17 @@ def _unchosen(known: Known, has_key: bool) -> Health:
     return Health(HealthState.ROUTER, text, f"not asked, since that would load it; the {kind} does so at a request")
 
 
-def _unlisted(kind: str, listed: Endpoint, known: Known, has_key: bool) -> Health:
+def _unlisted(kind: str, listed: Endpoint, known: Known, given: Credentials) -> Health:
     """Its list of models was not read, so nobody knows how many there are."""
     if listed.state is EndpointState.UNKNOWN:
         return Health(HealthState.CONNECTING, f"asking the {kind} for its models")
     if listed.state is EndpointState.KEY:
-        return _key(known, has_key)
+        return _key(known, given)
     said = listed.refusal.told if listed.refusal else listed.note
     return Health(HealthState.ERROR, f"the {kind} does not tell its models: {said}", "is there a proxy in between?")
 
 
-def _of_props(known: Known, has_key: bool, now: float) -> Health | None:
+def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
     """What /props and /health decide before any slot is asked."""
     props, health = known.ends[Name.PROPS], known.ends[Name.HEALTH]
     if known.is_foreign:
@@ -129,7 +130,7 @@ def _of_props(known: Known, has_key: bool, now: float) -> Health | None:
         return None  # the slots may be open, or say the same
     slots, running = known.state(Name.SLOTS), known.state(Name.RUNNING)
     if EndpointState.KEY in (props.state, slots) or (running is EndpointState.KEY and slots is not EndpointState.OK):
-        return _key(known, has_key)
+        return _key(known, given)
     if EndpointState.LOADING in (props.state, known.state(Name.SLOTS)):
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
@@ -152,20 +153,23 @@ def _foreign(known: Known) -> Health:
     return Health(HealthState.FOREIGN, f"this is not a llama-server: it answers with {said}", advice)
 
 
-def _key(known: Known, has_key: bool) -> Health:
+def _key(known: Known, given: Credentials) -> Health:
     refusals = [known.ends[name].refusal for name in (Name.PROPS, Name.SLOTS, Name.MODELS, Name.RUNNING)]
     if any(refusal is not None and refusal.wants_password for refusal in refusals):
-        text = "the user or the password is wrong" if has_key else "user and password needed"
+        text = "the user or the password is wrong" if given.login is not None else "user and password needed"
         return Health(HealthState.KEY, text, "give them in the address: http://USER:PASSWORD@host")
     forbidden = next((refusal for refusal in refusals if refusal is not None and refusal.status == 403), None)
     if forbidden is not None:  # llama-server's own word for a key is 401
         return Health(HealthState.KEY, f"access refused ({forbidden.told})", "a proxy forbids it, or wants another key")
-    if has_key:
+    if given.key is not None and given.login is not None:
+        text = "the API key is wrong, or hidden by the password that a proxy passes on"
+        return Health(HealthState.KEY, text, "let the proxy drop the header Authorization: X-Api-Key carries the key")
+    if given.key is not None:
         return Health(HealthState.KEY, "the API key is wrong", f"{_KEY_ADVICE}; it must be one of the server's keys")
     return Health(HealthState.KEY, "API key needed", _KEY_ADVICE)
 
 
-def _of_slots(known: Known, has_key: bool, now: float) -> Health:
+def _of_slots(known: Known, now: float) -> Health:
     slots = known.ends[Name.SLOTS]
     waited = slots.waiting_for(now) if known.lives_beside(slots) else 0.0
     if waited > max(_SLOW, 2 * known.cadence.interval):

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .address import Address, Secret
+from .address import Address
 from .answer import Answer, Fault
 from .client import OpenSockets, open_client
+from .credentials import Credentials
 from .faults import fault_of, transport_errors
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ class Wire:
     holds one of the few threads with which llama-server answers (8 for four slots).
     """
 
-    def __init__(self, address: Address, authorization: Secret | None, *, keep: bool = True) -> None:
+    def __init__(self, address: Address, credentials: Credentials, *, keep: bool = True) -> None:
         self._keep = keep
         self._address = address
-        self._authorization = authorization
+        self._credentials = credentials
         self._client: httpx.Client | None = None
         self._sockets = OpenSockets()
 
@@ -56,7 +57,7 @@ class Wire:
         extensions = {"trace": self._sockets.trace}
         try:
             if self._client is None:
-                self._client = open_client(self._address, self._authorization, keep=int(self._keep))
+                self._client = open_client(self._address, self._credentials, keep=int(self._keep))
             with self._client.stream("GET", path, params=params, timeout=timeout, extensions=extensions) as response:
                 has_begun = True
                 arrives()

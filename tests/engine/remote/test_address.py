@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.remote.address import AddressError, Secret, authorization, parse_address
+from slotview.engine.remote.address import AddressError, parse_address
+from slotview.engine.remote.credentials import Credentials
 
 
 @pytest.mark.parametrize(
@@ -71,16 +72,20 @@ def test_a_path_of_llama_swap_names_the_model() -> None:
     assert parse_address("http://h:1/llm").model is None
 
 
-def test_authorization() -> None:
-    plain = parse_address("http://h:1")
-    assert authorization(plain, None) is None
-    key = authorization(plain, Secret(" k1\n"))
-    assert key is not None
-    assert key.reveal() == "Bearer k1"
-    assert repr(key) == str(key) == "***"
-    named = authorization(parse_address("http://me:it@h:1"), None)
-    assert named is not None
-    assert named.reveal() == "Basic bWU6aXQ="
+@pytest.mark.parametrize(
+    ("typed", "key", "headers"),
+    [
+        ("http://h:1", None, {}),
+        ("http://h:1", " ", {}),
+        ("http://h:1", " k1\n", {"Authorization": "Bearer k1"}),
+        ("http://me:it@h:1", None, {"Authorization": "Basic bWU6aXQ="}),
+        ("http://me:it@h:1", "k1", {"Authorization": "Basic bWU6aXQ=", "X-Api-Key": "k1"}),
+    ],
+)
+def test_what_proves_who_asks(typed: str, key: str | None, headers: dict[str, str]) -> None:
+    credentials = Credentials.of(parse_address(typed), key)
+    assert credentials.headers() == headers
+    assert "k1" not in repr(credentials)
 
 
 @pytest.mark.parametrize(

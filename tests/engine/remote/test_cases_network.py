@@ -19,6 +19,8 @@ from slotview.engine.observe.meaning import pool_meaning, waiting_meaning
 from slotview.engine.remote import poller, schedule, verdict
 from slotview.engine.remote.address import parse_address
 from slotview.engine.remote.backend import RemoteBackend
+from slotview.engine.remote.credentials import NOBODY
+from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.wire import Wire
 from slotview.engine.snapshot import EndpointState, HealthState, Snapshot
 from tests.engine.remote.recorded import first_look, has_looked, healthy, metrics, recorded, slot, text, watching
@@ -120,6 +122,41 @@ def test_c92_no_key() -> None:
     assert "--api-key" in snapshot.health.advice
 
 
+@pytest.mark.parametrize("strips", [True, False])
+@pytest.mark.parametrize(
+    ("login", "key", "told"),
+    [
+        ("", None, "user and password needed"),
+        ("", "k1", "user and password needed"),
+        ("me:no@", None, "the user or the password is wrong"),
+        ("me:it@", None, "API key needed"),
+        ("me:it@", "k1", ""),
+        ("me:it@", "k2", "the API key is wrong, or hidden by the password that a proxy passes on"),
+    ],
+)
+def test_c92_a_proxy_wants_a_password_and_the_server_a_key(
+    login: str, key: str | None, told: str, strips: bool
+) -> None:
+    wants_password = Reply(b"", 401, headers={"WWW-Authenticate": 'Basic realm="x"'})
+
+    def guard(reply: Route) -> Route:
+        def answer(request: Request) -> Reply:
+            if request.headers.get("authorization") != "Basic bWU6aXQ=":
+                return wants_password
+            assert isinstance(reply, Reply)
+            is_seen = strips and request.headers.get("x-api-key") == "k1"  # the server looks at Authorization first
+            return reply if is_seen else recorded("slots_no_key_401")
+
+        return answer
+
+    with FakeServer({path: guard(reply) for path, reply in healthy().items()}) as server:
+        found, code = snapshot_once(server.url.replace("//", f"//{login}"), api_key=key)
+    if told or strips:
+        assert (code, found["health"]["message"]) == (ExitCode.KEY if told else ExitCode.RIGHT, told)
+    else:
+        assert "hidden by the password" in found["health"]["message"]
+
+
 def test_c92_wrong_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     secret = "k-very-secret"
@@ -202,7 +239,7 @@ def test_c121_connections_end_after_some_answers_or_idle_seconds() -> None:
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux gives up a silent connection so soon")
 def test_c121_a_kept_connection_that_died_unseen_is_given_up_within_seconds() -> None:
     with FakeServer(healthy()) as server:
-        wire = Wire(parse_address(server.url), None)
+        wire = Wire(parse_address(server.url), NOBODY)
         assert wire.get("/slots", {}, 5.0).status == 200
         (kept,) = wire._sockets._sockets
         assert 0 < kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) < 6000

@@ -128,7 +128,7 @@ def test_a_sleeping_model_is_asked_for_props_only() -> None:
     simulation.run(100)
     assert {path for _, path, _ in simulation.asked} == {"/props"}
     assert note(simulation) == "not polling"
-    assert judge(simulation.known, "h", has_key=False, now=simulation.now).state is HealthState.ASLEEP
+    assert judge(simulation.known, "h", now=simulation.now).state is HealthState.ASLEEP
 
 
 def test_a_key_press_wakes_a_sleeping_model() -> None:
@@ -212,7 +212,7 @@ def test_an_answer_over_the_limit_is_asked_for_ever_less_often() -> None:
     simulation.run(300)
     assert gaps(simulation.times("/slots"))[:5] == [5, 10, 20, 40, 60]
     assert "answer too large" in note(simulation)
-    health = judge(simulation.known, "h", has_key=False, now=simulation.now)
+    health = judge(simulation.known, "h", now=simulation.now)
     assert "over 8 MB" in health.message
 
 

@@ -32,7 +32,7 @@ def in_turn(*servers: Mapping[str, Reply]) -> Server:
 
 
 def seen(simulation: Simulation) -> Snapshot:
-    health = judge(simulation.known, "h", has_key=False, now=simulation.now)
+    health = judge(simulation.known, "h", now=simulation.now)
     return picture(simulation.known, "", health, simulation.now, 0)
 
 
