@@ -1,4 +1,4 @@
-"""What the screen talks to: one protocol for the embedded engine, a server elsewhere, a child process, a recording."""
+"""What the screen talks to: one protocol for the embedded engine, a remote server, a child process, a recording."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class BackendError(Exception):
-    """Something a person asked for cannot be done; the text is one line that says why and what to do."""
+    """What the user asked for cannot be done; the text is one line that says why and what to do."""
 
 
 def failed(why: str) -> Future[Any]:
@@ -41,17 +41,17 @@ def failed(why: str) -> Future[Any]:
 
 
 class RetuneMode(StrEnum):
-    """How `-np`, `-c` and the KV mode of what is watched can be changed."""
+    """How `-np`, `-c` and the KV mode can be changed."""
 
     LIVE = "live"  # at the next step boundary
     RESTART = "restart"  # by restarting a child process
-    COMMAND = "command"  # only by a command line to copy
+    COMMAND = "command"  # only by the user, with a command line to copy
     NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backend can do. ``confirm`` names the server whenever a change must be confirmed once per run."""
+    """What a backend can do. ``confirm`` names the server if changes to it must be confirmed once per run."""
 
     fire: bool = False
     retune: RetuneMode = RetuneMode.NONE
@@ -76,7 +76,7 @@ class FireRequest:
 
 
 class RequestState(StrEnum):
-    """Life of a fired request; it ends exactly once, in one of the last three."""
+    """Stages of a fired request; it ends exactly once, in one of the last three."""
 
     WAITING = "waiting"
     PROMPT = "prompt"
@@ -87,13 +87,13 @@ class RequestState(StrEnum):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether it has ended."""
         return self in (RequestState.DONE, RequestState.FAILED, RequestState.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestView:
-    """A fired request as the screen shows it. Seconds; None = not known (yet)."""
+    """A fired request as the screen shows it. Times are seconds; None = not known (yet)."""
 
     number: int
     state: RequestState
@@ -108,43 +108,44 @@ class RequestView:
     n_decoded: int | None = None
     tokens_per_second: float | None = None
     total_seconds: float | None = None
-    finish: str | None = None  # eos, limit, word, or the error's text
+    finish: str | None = None  # eos, limit, word, or the text of the error
     truncated: bool | None = None
     status: int | None = None  # HTTP status of a failure
 
     def waited(self, now: float) -> float | None:
-        """Seconds it waited for a slot; those so far where it has none yet."""
+        """Seconds it waited for a slot, or has waited so far."""
         if self.queue_wait is None and not self.state.is_over:
             return now - self.fired_at
         return self.queue_wait
 
 
 class Ticket(Protocol):
-    """A fired request. All methods return at once and may be called from the UI thread."""
+    """A fired request. All methods return at once and may be called from the screen's thread."""
 
     @property
     def number(self) -> int:
-        """Its number among those fired from here, from 1."""
+        """Its number among those fired from here, counted from 1."""
 
     def view(self) -> RequestView:
-        """Return its present state."""
+        """Return its current state."""
 
     def take(self) -> str:
-        """Return the text that came since the last call."""
+        """Return the text that arrived since the last call."""
 
     def text(self) -> str:
         """Return all text so far."""
 
     def cancel(self) -> None:
-        """Give it up; its slot is freed at the next step boundary."""
+        """Cancel it; its slot is freed at the next step boundary."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetunePreview:
     """What other launch flags would do, before anything happens. Counts are tokens, sizes bytes, None = unknown.
 
-    ``error`` is the one line why the flags cannot start. ``log`` are llama-server's own lines, ``notes`` say in plain
-    words what they mean and what will be lost. ``command`` restarts a server elsewhere with them.
+    ``error`` says in one line why a server cannot start with these flags. ``log`` holds llama-server's own lines,
+    ``notes`` say in plain words what they mean and what will be lost, ``unknown`` names what could not be considered.
+    ``command`` starts a server with the flags.
     """
 
     flags: LaunchFlags
@@ -164,7 +165,7 @@ class RetunePreview:
 
 @dataclass(frozen=True, slots=True)
 class RetuneReport:
-    """What a retune did: requests queued again, tokens processed again, requests ended that no longer fit."""
+    """What a retune did: requests queued again, tokens processed again, requests ended because they no longer fit."""
 
     summary: str
     n_requeued: int = 0
@@ -182,7 +183,7 @@ class SlotAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SlotActionResult:
-    """Answer of a slot action in one line, with the number of tokens concerned."""
+    """What a slot action did, in one line, and how many tokens it concerned."""
 
     action: SlotAction
     slot: int
@@ -203,7 +204,7 @@ class Backend(Protocol):
 
     @property
     def flags(self) -> LaunchFlags:
-        """Launch flags as far as known."""
+        """The launch flags, as far as known."""
 
     def start(self) -> None:
         """Begin to work or to poll, in threads of its own."""
@@ -215,7 +216,7 @@ class Backend(Protocol):
         """Return what happened after a cursor."""
 
     def submit(self, request: FireRequest) -> Sequence[Ticket]:
-        """Fire ``request.count`` requests; raises `BackendError` where it cannot."""
+        """Fire ``request.count`` requests. Raises `BackendError`."""
 
     def details(self, slot: int) -> Future[SlotDetails]:
         """Fetch what is known about one slot beyond the snapshot."""
@@ -230,13 +231,13 @@ class Backend(Protocol):
         """Save, restore or erase a slot's cached tokens."""
 
     def look_now(self) -> None:
-        """Look at once, whatever the polling interval or sleep (a key was pressed)."""
+        """Poll at once, whatever the interval and even if that wakes a sleeping model: the user asked for it."""
 
     def set_interval(self, seconds: float) -> None:
-        """Ask a server elsewhere every so many seconds; the embedded engine ignores it."""
+        """Poll a server elsewhere at this interval; the embedded engine ignores it."""
 
     def choose_model(self, name: str) -> None:
-        """Pick one of a router's models."""
+        """Watch one of a router's models."""
 
     def close(self) -> None:
-        """Stop all threads; open requests end as cancelled. Idempotent, returns within two seconds."""
+        """Stop all threads; open requests end as cancelled. Idempotent; returns within two seconds."""

@@ -1,4 +1,4 @@
-"""Where the configuration file lies; apart from reading it, since most people have none."""
+"""Where the configuration file is. Apart from `settings`, which is slow to load and which most people do not need."""
 
 from __future__ import annotations
 

@@ -26,14 +26,14 @@ MIB = 1024 * 1024
 
 
 class ContextError(ValueError):
-    """Flags that cannot start; the text is one line saying which flag is wrong and what would do."""
+    """Flags that nothing can start with; the text is one line that says which flag is wrong and what would work."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchFlags:
-    """The launch flags that decide about slots and context (spec §1.2).
+    """The launch flags that determine slots and context (spec §1.2).
 
-    ``ctx_size`` None = ``-c`` left out, 0 = written ``-c 0``. ``parallel`` below 0 = automatic. Sizes are tokens,
+    ``ctx_size`` None = no ``-c`` given, 0 = ``-c 0``. ``parallel`` below 0 = automatic. Sizes are tokens,
     ``fit_target`` MiB.
     """
 
@@ -51,7 +51,7 @@ class LaunchFlags:
     flash_attn: str = "auto"
 
     def arguments(self) -> list[str]:
-        """The flags as a llama-server command line, defaults left out."""
+        """The flags as words of a llama-server command line, without those that have their default value."""
         words: list[str] = []
         if self.ctx_size is not None:
             words += ["-c", str(self.ctx_size)]
@@ -76,7 +76,7 @@ class LaunchFlags:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What the arithmetic needs of a model. ``shape`` None = sizes in bytes are not known.
+    """What the arithmetic needs to know of a model. ``shape`` None = sizes in bytes are not known.
 
     ``compute_bytes``: working memory of a step, beside weights and KV.
     """
@@ -91,9 +91,9 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class ContextPlan:
-    """What the flags come to. ``n_ctx_seq`` is cells per stream; ``slot_n_ctx`` a slot's limit. Counts are tokens.
+    """What the flags amount to, in tokens. ``n_ctx_seq``: cells per stream; ``slot_n_ctx``: a slot's limit.
 
-    ``log`` are llama-server's lines in its order; ``notes`` say in plain words what its wording hides.
+    ``log`` holds llama-server's lines in its order; ``notes`` say in plain words what they mean.
     """
 
     flags: LaunchFlags
@@ -163,7 +163,7 @@ def plan_context(flags: LaunchFlags, model: ModelFacts, memory: int | None = Non
 
 
 def _refuse(flags: LaunchFlags) -> None:
-    """Raise for flags that never start, whatever the model (spec §1.2)."""
+    """Raise for flags that no model can start with (spec §1.2)."""
     n_slots = AUTO_PARALLEL if flags.parallel < 0 else flags.parallel
     for name, kind in (("-ctk", flags.type_k), ("-ctv", flags.type_v)):
         if kind not in KV_TYPES:
@@ -191,7 +191,7 @@ def _refuse(flags: LaunchFlags) -> None:
 def _raw_size(
     flags: LaunchFlags, model: ModelFacts, memory: int | None, n_slots: int, unified: bool
 ) -> tuple[int, list[ContextLine]]:
-    """Resolve ``-c`` before padding, with the lines about it (spec §2.1, §2.2)."""
+    """Resolve ``-c`` before padding, with the log lines about it (spec §2.1, §2.2)."""
     lines: list[ContextLine] = []
     if flags.parallel < 0:
         text = f"n_parallel is set to auto, using n_parallel = {n_slots} and kv_unified = true"

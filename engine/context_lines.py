@@ -104,7 +104,7 @@ def _slot_lines(plan: ContextPlan, model: ModelFacts) -> Iterator[ContextLine]:
 
 
 def notes(plan: ContextPlan, asked: int) -> Iterator[str]:
-    """What a person should know and the log does not say plainly."""
+    """What the user should know but the log does not say plainly."""
     if not plan.unified and plan.n_ctx != asked:
         share = asked // plan.n_slots
         yield (

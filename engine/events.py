@@ -1,4 +1,4 @@
-"""What happened between two looks: small frozen records, numbered by the ring that keeps them."""
+"""What happened between two snapshots: small frozen records, numbered by the ring that keeps them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SlotChosen(Event):
 
 @dataclass(frozen=True, slots=True)
 class TaskDeferred(Event):
-    """No slot was free (or the pinned one was busy): the task waits."""
+    """No slot was free, or the pinned one was busy: the task waits."""
 
     task: int
     id_slot: int | None
@@ -63,7 +63,7 @@ class TaskDeferred(Event):
 
 @dataclass(frozen=True, slots=True)
 class TaskStarted(Event):
-    """A task took a slot; ``waited`` is its time in the queues in seconds."""
+    """A task took a slot after waiting ``waited`` seconds in the queues."""
 
     slot: int
     task: int
@@ -75,7 +75,7 @@ class TaskStarted(Event):
 class TaskEnded(Event):
     """A task left its slot.
 
-    ``reason``: eos, limit, word, none, error, cancel, or "unseen" (it ended between two polls).
+    ``reason``: eos, limit, word, none, error, cancel, or "unseen" (it ended between two polls, so nobody knows why).
     """
 
     slot: int
@@ -135,7 +135,7 @@ class Retuned(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """Something a person should read: a restart of the server, a lost connection, a warning."""
+    """Something the user should read: a restart of the server, a lost connection, a warning."""
 
     text: str
     severity: Severity = "information"
@@ -143,7 +143,7 @@ class Notice(Event):
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """Events after a cursor, the cursor to ask with next, and how many were lost because the ring was too short."""
+    """Events after a cursor, the next cursor, and how many were lost because the ring overflowed."""
 
     events: tuple[Event, ...] = ()
     cursor: int = 0
@@ -151,7 +151,7 @@ class EventBatch:
 
 
 class EventRing:
-    """A bounded, thread-safe ring of events. Cursors count events ever added."""
+    """A bounded, thread-safe ring of events. A cursor is the number of events added so far."""
 
     def __init__(self, capacity: int = 4096) -> None:
         self._events: deque[Event] = deque(maxlen=capacity)
@@ -167,7 +167,7 @@ class EventRing:
             self._lock.notify_all()
 
     def after(self, cursor: int) -> EventBatch:
-        """Return what was added since ``cursor`` (0 = from the beginning)."""
+        """Return what was added after ``cursor`` (0 = from the beginning)."""
         with self._lock:
             first = self._added - len(self._events)
             start = max(cursor, first)

@@ -1,4 +1,4 @@
-"""The table of llama-server's flags that mean something here, those that are harmless, and those that are refused."""
+"""Tables of llama-server's flags: those that mean something here, those that are harmless, those that are refused."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ FALSE_WORDS = ("off", "disabled", "false", "0")
 
 
 class FlagError(ValueError):
-    """A flag that cannot be used; the text is one line in llama-server's words where it has some."""
+    """A flag that cannot be used; the text is one line, in llama-server's words if it has any."""
 
 
 def boolean(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Words of the command line that are more than a number or a text (spec §1.2)."""
+"""Parsers for values of the command line that are more than a number or a text (spec §1.2)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def samplers(text: str) -> tuple[str, ...]:
-    """Names with ``;`` between them; unknown ones are dropped."""
+    """Parse sampler names separated by ``;``; unknown ones are dropped."""
     return sampler_names(text.split(";"))
 
 
 def token_bias(text: str) -> tuple[int, float]:
-    """A token, a sign, and how much. Raises `ValueError`."""
+    """Parse ``TOKEN+BIAS`` or ``TOKEN-BIAS``. Raises `ValueError`."""
     found = BIAS.fullmatch(text)
     if found is None:
         raise ValueError("invalid input format")
@@ -29,7 +29,7 @@ def token_bias(text: str) -> tuple[int, float]:
 
 
 def file_text(path: str) -> str:
-    """What a file holds. Raises `ValueError`."""
+    """The contents of a text file. Raises `ValueError`."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError:
@@ -37,7 +37,7 @@ def file_text(path: str) -> str:
 
 
 def json_object(text: str) -> dict[str, object]:
-    """The members of a JSON object. Raises `ValueError`."""
+    """Parse a JSON object. Raises `ValueError`."""
     found = json.loads(text)
     if not isinstance(found, dict):
         raise ValueError(f"'{text}' is no JSON object")
@@ -50,7 +50,7 @@ def effort(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    r"""With ``\n``, ``\x41`` and their like turned into what they mean; others stay."""
+    r"""Replace escapes such as ``\n`` and ``\x41`` with what they mean; unknown ones stay."""
 
     def meaning(found: re.Match[str]) -> str:
         return chr(int(found[1], 16)) if found[1] else ESCAPED.get(found[2], found[2])

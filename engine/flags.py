@@ -48,7 +48,7 @@ class HttpFlags:
 
 @dataclass(frozen=True, slots=True)
 class EngineFlags:
-    """Everything the engine can be started with. ``warnings`` are lines to print before it starts."""
+    """Everything the engine can be started with. ``warnings``: lines to print before it starts."""
 
     model: str = ""
     launch: LaunchFlags = field(default_factory=LaunchFlags)
@@ -80,7 +80,7 @@ class EngineFlags:
 def parse_flags(words: Sequence[str], environ: Mapping[str, str] | None = None) -> EngineFlags:
     """Read a command line after the environment (spec §1.1). Raises `FlagError` with one line.
 
-    ``environ`` None = no environment variables are looked at; pass `os.environ` for a program's own start.
+    ``environ`` None = ignore environment variables; pass `os.environ` when a program starts.
     """
     values: dict[str, object] = {}
     warnings: list[str] = []
@@ -96,7 +96,7 @@ def parse_flags(words: Sequence[str], environ: Mapping[str, str] | None = None) 
 
 
 def _read_environment(environ: Mapping[str, str], values: dict[str, object]) -> dict[str, str]:
-    """Take values from the environment; returns field → variable for those found."""
+    """Take values from the environment; returns which variable each field came from."""
     found: dict[str, str] = {}
     for name in sorted(REFUSED_VARIABLES.keys() & environ.keys()):
         if environ[name] not in ("", *FALSE_WORDS):
@@ -183,7 +183,7 @@ def _assemble(values: dict[str, object]) -> EngineFlags:
 
 
 def _settle(values: dict[str, object]) -> None:
-    """Bring what several flags say together."""
+    """Combine what several flags say together."""
     if values.pop("verbose", False):
         values["verbosity"] = EVERYTHING
     if values.pop("log_disable", False):

@@ -13,7 +13,7 @@ __all__ = ["complete"]
 
 
 def complete(flags: EngineFlags, prompt: str) -> Iterator[str]:
-    """Yield the answer's text as it comes. Raises `StartError` where the engine or the request cannot start."""
+    """Yield the answer's text as it comes. Raises `StartError` if the engine or the request cannot start."""
     from .slots.task import Failed, Final, Partial, TaskParams
 
     model = load(flags)

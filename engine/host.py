@@ -1,7 +1,7 @@
-"""The thread that turns the core: one owner of the slots, whoever asks (the dashboard, the HTTP face, both).
+"""The thread that runs the core: the one owner of the slots, for the dashboard, the HTTP face, or both.
 
-The core is touched under one lock, which is free while the model computes and while a paced step waits. So posting,
-cancelling and looking are immediate, and what changes the engine itself runs at a step boundary.
+The core is only touched under one lock, which is free while the model computes and while a paced step waits. So
+posting, cancelling and looking are immediate; what changes the engine itself runs at a step boundary.
 """
 
 from __future__ import annotations
@@ -29,7 +29,12 @@ LAG_SMOOTHING = 0.1
 
 
 class EngineHost:
-    """Runs a `Core` in a thread of its own. Sinks are called in that thread and must return at once."""
+    """Runs a `Core` in a thread of its own. Sinks are called in that thread and must return at once.
+
+    Any thread may call the methods. ``profile``, ``lag`` and ``failure`` are single references, written by the
+    engine's thread (``profile`` by `set_profile`) and read without the lock; the core itself is reached by `look` and
+    `at_boundary`.
+    """
 
     def __init__(self, core: Core, profile: DeviceProfile | None = None, ring: EventRing | None = None) -> None:
         self.core = core
@@ -53,11 +58,11 @@ class EngineHost:
 
     @property
     def is_running(self) -> bool:
-        """Whether the thread turns the core."""
+        """Whether the thread still runs the core."""
         return self._thread.is_alive() and not self._closing
 
     def post(self, prompts: Sequence[TokenIds], params: TaskParams, sink: Sink) -> list[int]:
-        """Hand in one request; its results go to ``sink``. Returns its task ids by output index."""
+        """Post one request; its results go to ``sink``. Returns its task ids, one for each output."""
         with self._wake:
             tasks = self.core.post(prompts, params, microseconds())
             self._sinks.update(dict.fromkeys(tasks, sink))
@@ -65,7 +70,7 @@ class EngineHost:
         return tasks
 
     def post_action(self, action: ActionTask, sink: Sink) -> int:
-        """Hand in a slot action."""
+        """Post a slot action; its result goes to ``sink``. Returns its task id."""
         with self._wake:
             task = self.core.post_action(action, microseconds())
             self._sinks[task] = sink
@@ -73,19 +78,19 @@ class EngineHost:
         return task
 
     def cancel(self, tasks: Sequence[int]) -> None:
-        """Give tasks up; their slots are freed at the next step boundary."""
+        """Cancel tasks; their slots are freed at the next step boundary."""
         with self._wake:
             for task in tasks:
                 self.core.cancel(task)
             self._wake.notify()
 
     def latest(self) -> Snapshot:
-        """Return the snapshot of the last half step, and ask for a fresh one at the next. Never blocks."""
+        """Return the last snapshot, and ask for a fresh one at the next half step. Never blocks."""
         self._wanted = True
         return self._published
 
     def look(self, read: Callable[[Core], T]) -> T:
-        """Read something from the core now, also while the model computes."""
+        """Read something from the core now, even while the model computes."""
         with self._lock:
             return read(self.core)
 
@@ -108,7 +113,7 @@ class EngineHost:
         return future
 
     def replace(self, core: Core) -> None:
-        """Put another core, which has taken over all tasks, in place of this one; only from within `at_boundary`."""
+        """Go on with another core, which has taken over all tasks. Call this only from within `at_boundary`."""
         self.core = core
 
     def set_profile(self, profile: DeviceProfile | None) -> None:
@@ -143,13 +148,13 @@ class EngineHost:
             return not self._closing
 
     def _iterate(self) -> None:
-        """Run what waits for a boundary, then one iteration of the core."""
+        """Run what was waiting for a boundary, then one iteration of the core."""
         with self._lock:
             waiting, self._boundary = self._boundary, []
             for work in waiting:
                 work()
             if not self._closing:
-                self._interrupt.clear()  # no step waited that it was meant for, or it has gone on
+                self._interrupt.clear()  # the step it was meant to end has ended, or there was none
         with self._lock:
             began = microseconds()
             piece = self.core.begin(began)
@@ -160,16 +165,16 @@ class EngineHost:
             with self._lock:
                 began = microseconds()
                 piece = self.core.settle(piece, began)
-                if piece is not None or self.core.is_idle:  # else the next begin seats who was woken just now
+                if piece is not None or self.core.is_idle:  # else a task was woken and is seated first
                     self._publish(always=piece is None)
             self._deliver()
 
     def _lasts(self, piece: Piece) -> bool:
-        """Whether a piece takes long enough to be seen at work: a paced one, or one with prompts."""
+        """Whether a piece takes long enough to be worth showing: a paced one, or one with prompts."""
         return self.profile is not None or piece.n_prompt_tokens > 0
 
     def _publish(self, *, always: bool) -> None:
-        """Build a snapshot when one was asked for, or when nothing will change for a while."""
+        """Build a snapshot if one was asked for, or if nothing will change for a while."""
         if self._wanted or always:
             self._wanted = False
             self._published = self.core.snapshot(microseconds())
@@ -190,7 +195,7 @@ class EngineHost:
             self._interrupt.clear()
 
     def _deliver(self) -> None:
-        """Pass on what happened: events to the ring, results to their sinks."""
+        """Hand out what happened: events to the ring, results to their sinks."""
         with self._lock:
             events = self.core.take_events()
             results = self.core.take_results()
@@ -214,7 +219,7 @@ class EngineHost:
             sink(own)
 
     def _fail(self, error: Exception) -> None:
-        """The engine itself broke: say so, and end every open request with an error."""
+        """Report that the engine itself broke, and end every open request with an error."""
         from .slots.task import Failed
 
         self.failure = f"the engine stopped: {type(error).__name__}: {error}"

@@ -9,7 +9,7 @@ __all__ = ["KV_TYPES", "KvShape", "KvType", "kv_bytes", "row_bytes"]
 
 @dataclass(frozen=True, slots=True)
 class KvType:
-    """A storage type: values and bytes of one block. How values are stored in it stands in ``model/kv_types.py``."""
+    """A storage type: values and bytes of one block. ``model/kv_types.py`` says how values are stored in it."""
 
     name: str
     block_values: int
@@ -43,7 +43,7 @@ KV_TYPES = {
 
 
 def row_bytes(type_name: str, n_values: int) -> int:
-    """Bytes of ``n_values`` values; raises `ValueError` where they do not fill whole blocks."""
+    """Bytes of ``n_values`` values. Raises `ValueError` if they do not fill whole blocks."""
     kind = KV_TYPES[type_name]
     if n_values % kind.block_values:
         raise ValueError(f"{type_name} stores blocks of {kind.block_values} values; {n_values} values do not fill them")

@@ -1,4 +1,4 @@
-"""From flags to a core that is ready to run: the model, the context plan, the KV cache."""
+"""From flags to a core ready to run: the model, the context plan, the KV cache."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class StartError(Exception):
 
 
 def bundled_model() -> Path:
-    """Where the model that comes with slotview lies."""
+    """Path of the model that comes with slotview."""
     with as_file(files("slotview.engine.model") / "data" / BUNDLED) as path:
         return path
 
 
 def load(flags: EngineFlags) -> Model:
-    """Load the model the flags name, or the bundled one. Raises `StartError`."""
+    """Load the model that the flags name, or the bundled one. Raises `StartError`."""
     from .model.gguf import ModelFileError
     from .model.load import load_model
 
@@ -71,7 +71,7 @@ def model_facts(model: Model, flags: LaunchFlags) -> ModelFacts:
 
 
 def plan_for(flags: LaunchFlags, facts: ModelFacts) -> ContextPlan:
-    """Plan the context on this machine. Raises `ContextError`, also where the cells do not fit into memory."""
+    """Plan the context for this machine. Raises `ContextError`, also if the cells do not fit into free memory."""
     plan = plan_context(flags, facts, total_memory())
     free = available_memory()
     if plan.kv_bytes is not None and free is not None and plan.kv_bytes + SPARE > free:
@@ -112,12 +112,12 @@ def build_core(flags: EngineFlags, model: Model, now: int) -> Core:
 
 
 def check_flags(flags: EngineFlags) -> None:
-    """Raise `ContextError` for flags that start with no model, before anything is loaded."""
+    """Raise `ContextError` for flags that no model could start with, before anything is loaded."""
     plan_context(flags.launch, ModelFacts(n_ctx_train=8192))
 
 
 def facts_of_file(path: str) -> ModelFacts:
-    """Sizes of a model file, without loading its weights. Raises `StartError`."""
+    """Read the sizes in a model file without loading its weights. Raises `StartError`."""
     from .model.gguf import ModelFileError, load_model_file
 
     try:

@@ -65,17 +65,17 @@ class LocalBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Fire, retune live, erase."""
+        """It can fire prompts, retune live and erase slots."""
         return CAPABILITIES
 
     @property
     def flags(self) -> LaunchFlags:
-        """Present launch flags."""
+        """The current launch flags."""
         return self._flags.launch
 
     @property
     def error(self) -> str | None:
-        """Why the engine could not start, in one line."""
+        """Why the engine could not start, in one line; None if it could, or is still starting."""
         return self._error
 
     def start(self) -> None:
@@ -102,7 +102,7 @@ class LocalBackend:
         self._ready.set_result(self._host)
 
     def _broken(self, why: str) -> None:
-        """Remember why nothing will run, and tell whoever waits."""
+        """Remember why nothing will run, and let everyone know who waits for it."""
         self._error = why
         health = Health(HealthState.ERROR, why, "quit with q and start again with other flags")
         unknown = "the engine does not run"
@@ -111,7 +111,7 @@ class LocalBackend:
         self._ready.set_exception(BackendError(why))
 
     def wait_ready(self, timeout: float | None = None) -> EngineHost:
-        """Block until the engine runs; raises `BackendError` where it cannot. Not for the UI thread."""
+        """Block until the engine runs. Raises `BackendError` if it cannot. Not for the screen's thread."""
         return self._ready.result(timeout)
 
     def latest(self) -> Snapshot:
@@ -134,7 +134,7 @@ class LocalBackend:
         return self._ring.after(after)
 
     def submit(self, request: FireRequest) -> list[LocalTicket]:
-        """Fire a prompt ``count`` times; tokenizing happens in a worker."""
+        """Fire a prompt ``count`` times; the worker thread tokenizes it."""
         if self._error:
             raise BackendError(self._error)
         tickets = [LocalTicket(next(self._numbers), request.prompt, self._cancel) for _ in range(request.count)]
@@ -146,7 +146,7 @@ class LocalBackend:
             self._host.cancel(tasks)
 
     def _post(self, request: FireRequest, tickets: Sequence[LocalTicket]) -> None:
-        """Tokenize once and hand in one request for each ticket."""
+        """Tokenize the prompt once, then post one request for each ticket."""
         try:
             host = self._ready.result()
             assert self._model is not None
@@ -196,7 +196,7 @@ class LocalBackend:
             return RetunePreview(flags, error=str(error))
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
-        """Rebuild the engine with other flags at the next step boundary; on failure the old one goes on."""
+        """Rebuild the engine with other flags at the next step boundary; if that fails, the old one goes on."""
         return self._later(lambda host: host.at_boundary(lambda core: self._rebuild(host, core, flags)).result())
 
     def _rebuild(self, host: EngineHost, core: Core, flags: LaunchFlags) -> RetuneReport:
@@ -238,13 +238,13 @@ class LocalBackend:
         self._ready.result().post_action(ActionTask(str(action), slot), sink)
 
     def look_now(self) -> None:
-        """Nothing to do: the engine is always looked at."""
+        """Nothing to do: the snapshot is always new."""
 
     def set_interval(self, seconds: float) -> None:
         """Nothing to do: the engine is not polled."""
 
     def choose_model(self, name: str) -> None:
-        """Raise: there is one model."""
+        """Always raises `BackendError`: there is only one model."""
         raise BackendError("the embedded engine has one model; start slotview with --model FILE for another")
 
     def close(self) -> None:

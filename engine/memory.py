@@ -1,4 +1,4 @@
-"""How much memory this machine has, on every system, without a dependency."""
+"""How much memory this machine has, on any system and without a dependency."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["available_memory", "total_memory"]
 
 
 def total_memory() -> int | None:
-    """Bytes of memory; None where the system does not tell."""
+    """Bytes of memory; None if the system does not say."""
     if sys.platform == "win32":
         return _windows_memory()[0]
     try:
@@ -21,7 +21,7 @@ def total_memory() -> int | None:
 
 
 def available_memory() -> int | None:
-    """Bytes that can be taken without swapping; the total where the system tells no more, None where nothing."""
+    """Bytes that can be used without swapping; the total if the system says no more, None if it says nothing."""
     if sys.platform == "win32":
         return _windows_memory()[1]
     try:

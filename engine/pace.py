@@ -1,4 +1,4 @@
-"""How long a step takes: as long as the arithmetic needs, or as long as another device would need."""
+"""How long a step takes: as long as the arithmetic here, or as long as it would take another device."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["PROFILES", "DeviceProfile", "StepWork", "UnknownProfileError", "micr
 
 
 class UnknownProfileError(ValueError):
-    """A profile's name that nobody knows; the text names those there are."""
+    """There is no profile of this name; the text names those there are."""
 
 
 class StepWork(Protocol):
-    """What a profile needs to know of one decoded piece."""
+    """What a profile needs to know about one decoded piece."""
 
     @property
     def n_prompt_tokens(self) -> int:
@@ -35,8 +35,8 @@ class StepWork(Protocol):
 class DeviceProfile:
     """Times of one device running one model, in milliseconds.
 
-    A piece of decode tokens takes ``step + per_slot × generating slots``; a piece with prompts takes
-    ``per_prompt`` for each slot whose prompt is in it and ``per_prompt_token`` for each token more.
+    Generating takes ``step + per_slot × generating slots``; prompts take ``per_prompt`` for each slot whose prompt is
+    in the piece, and ``per_prompt_token`` for each of its prompt tokens. A piece with both takes the sum.
     """
 
     name: str
@@ -75,7 +75,7 @@ PROFILES: Mapping[str, DeviceProfile] = MappingProxyType(
 
 
 def profile(name: str) -> DeviceProfile | None:
-    """Find a profile by name; "off" or "" is None: no pacing. Raises `UnknownProfileError`."""
+    """Find a profile by name; None for "off" or "", which mean no pacing. Raises `UnknownProfileError`."""
     if name in ("", "off"):
         return None
     if name not in PROFILES:

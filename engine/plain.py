@@ -1,4 +1,4 @@
-"""Make text from outside inert before it reaches a terminal, a log or a message."""
+"""Makes text from outside harmless before it reaches a terminal, a log or a message."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import unicodedata
 __all__ = ["SUBSTITUTE", "plain"]
 
 SUBSTITUTE = "\u2426"
-"""Stands for a character that a terminal would obey, hide or measure differently than we do; one cell wide."""
+"""Replaces a character that a terminal would obey, hide, or measure differently from us; one cell wide."""
 
 _MAX_MARKS = 2
-"""Accents kept on one letter; more than that climb over the lines above."""
+"""Accents kept on one letter; more of them would climb into the lines above."""
 
-# Printable by their category, yet without a width of their own: joiners, fillers, variation selectors, conjoining
+# Printable by their category, but without a width of their own: joiners, fillers, variation selectors, conjoining
 # Hangul, and the skin tones that melt into the emoji before them.
 _WIDTHLESS = re.compile(
     "[\u034f\u115f\u1160-\u11ff\u17b4\u17b5\u180b-\u180f\u3164\ud7b0-\ud7ff\ufe00-\ufe0f\uffa0"
@@ -23,10 +23,11 @@ _CUT = "\u2026"
 
 
 def plain(text: str, limit: int = 500, *, keep_newlines: bool = False) -> str:
-    """Return ``text`` as at most ``limit`` harmless printable characters, the last one "…" where it was cut.
+    """Return ``text`` as at most ``limit`` harmless printable characters, the last one "…" if it was cut.
 
-    Controls become their pictures (U+2400 on), what would reorder, hide or change widths becomes `SUBSTITUTE`, odd
-    blanks become a blank. Ordinary text of any language passes. ``keep_newlines`` lets line feeds stand.
+    Control characters become their pictures (from U+2400), what would reorder, hide or change widths becomes
+    `SUBSTITUTE`, unusual spaces become a space. Ordinary text in any language passes. ``keep_newlines`` keeps line
+    feeds.
     """
     head = text[: limit + 1]
     if not (head.isprintable() and (head.isascii() or _is_calm(head))):

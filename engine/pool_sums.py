@@ -1,4 +1,4 @@
-"""What slots tell about the pool they share, where nobody tells the pool itself (spec §10.3)."""
+"""What the slots reveal about the pool they share, for servers that do not report the pool itself (spec §10.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["possible_sizes", "tokens_held"]
 
 
 def tokens_held(slots: Iterable[SlotView], *, busy: bool) -> int | None:
-    """Tokens in the busy slots, or in the others; None if one of them does not tell. Unused slots hold none."""
+    """Tokens in the busy slots, or in the others; None if one of them does not say. Unused slots hold none."""
     total = 0
     for slot in slots:
         if slot.is_busy is busy and slot.state is not SlotState.UNUSED:

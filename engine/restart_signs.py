@@ -1,4 +1,4 @@
-"""Signs by which two looks at a server tell that it was started again in between."""
+"""Signs that a server was restarted between two looks at it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def counters_moved(before: Totals, after: Totals) -> bool:
 
 
 def _counters(before: Totals, after: Totals) -> Iterator[tuple[float, float]]:
-    """Counters that only grow, before and after, where both are known."""
+    """Pairs of values, before and after, of counters that only grow."""
     pairs = (
         (before.predicted_tokens, after.predicted_tokens),
         (before.prompt_tokens, after.prompt_tokens),

@@ -1,4 +1,4 @@
-"""What other launch flags would do, as all backends tell it."""
+"""What other launch flags would do: the part of a preview that all backends share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["planned", "preview_of"]
 
 
 def planned(preview: RetunePreview, plan: ContextPlan, *, traced: bool = False) -> RetunePreview:
-    """A preview completed by what a plan comes to; the plan's notes come first. ``traced``: with lines of traces."""
+    """Complete a preview with the numbers, log lines and notes of a plan. ``traced``: include trace lines."""
     return replace(
         preview,
         n_slots=plan.n_slots,
@@ -27,7 +27,7 @@ def planned(preview: RetunePreview, plan: ContextPlan, *, traced: bool = False) 
 
 
 def preview_of(plan: ContextPlan, snapshot: Snapshot) -> RetunePreview:
-    """What the plan's flags would make of the embedded engine that a snapshot shows."""
+    """What a plan would do to the embedded engine that a snapshot shows."""
     running = snapshot.busy or 0
     again = sum(slot.n_tokens or 0 for slot in snapshot.slots or () if slot.is_busy)
     cached = snapshot.pool.cached or 0

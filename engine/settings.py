@@ -1,4 +1,4 @@
-"""Configuration: command line before environment before file. The file is read only where there is one."""
+"""The configuration file. The command line and the environment take precedence over it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SettingsError(ValueError):
 
 
 class ServerEntry(BaseModel):
-    """A server with a name. The key itself never stands in the file, only the variable that holds it."""
+    """A server with a name. The file never holds the key itself, only the name of the variable that does."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -30,7 +30,7 @@ class ServerEntry(BaseModel):
 
 
 class Settings(BaseModel):
-    """What a person can set once. Times are seconds; None = the program's own default."""
+    """What can be set once and for all. Times are seconds; None = the program's own default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,7 +43,7 @@ class Settings(BaseModel):
 
 
 def load_settings(path: Path | None = None) -> Settings:
-    """Read the file, or return the defaults where there is none. Raises `SettingsError`."""
+    """Read the file, or return the defaults if there is none. Raises `SettingsError`."""
     place = config_path() if path is None else path
     try:
         text = place.read_text(encoding="utf-8")

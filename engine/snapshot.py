@@ -1,7 +1,7 @@
-"""What a watcher sees: frozen data that crosses from a backend to the screen.
+"""What a watcher sees: the frozen data that a backend hands to the screen.
 
-``None`` always means *not known*; it is never a stand-in for zero. Times are seconds on the backend's own clock
-(`Snapshot.time` is "now" on that clock), so that nobody downstream has to read a clock.
+``None`` always means *not known*; it never stands for zero. Times are seconds on the backend's own clock
+(`Snapshot.time` is "now" on that clock), so that no code downstream has to read one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SlotState(StrEnum):
     IDLE = "idle"
     PROMPT = "prompt"  # busy, no token sampled yet
     GENERATING = "generating"
-    BUSY = "busy"  # busy, but the server does not tell with what
+    BUSY = "busy"  # with what, the server does not say
 
 
 _BUSY = (SlotState.PROMPT, SlotState.GENERATING, SlotState.BUSY)
@@ -49,7 +49,7 @@ class SlotView:
     """One slot. Counts are tokens.
 
     ``n_tokens`` is what the slot's KV holds now, prompt and answer together (``n_prompt_tokens`` of /slots, spec §7.3).
-    ``n_prompt`` is the whole prompt's length, which no endpoint of llama-server tells.
+    ``n_prompt`` is the whole prompt's length, which no endpoint of llama-server reports.
     ``task`` is the running task, or the last one while idle.
     """
 
@@ -62,11 +62,11 @@ class SlotView:
     n_prompt_processed: int | None = None
     n_prompt_cached: int | None = None
     n_decoded: int | None = None
-    n_remain: int | None = None  # None while idle or not told
+    n_remain: int | None = None  # None while idle or if not reported
     unlimited: bool = False  # the task has no limit of its own ("no limit" on screen)
     truncated: bool | None = None
     state_word: str | None = None  # a look-alike server's own word for the state
-    prompt_seconds: float | None = None  # exact, where the engine tells it
+    prompt_seconds: float | None = None  # exact; only the embedded engine reports it
     generation_seconds: float | None = None  # first to latest sampled token
     started_at: float | None = None  # when the running task took the slot
 
@@ -89,7 +89,7 @@ class WaitingRequest:
 
 @dataclass(frozen=True, slots=True)
 class WaitingView:
-    """The deferred queue. ``count`` None = unknown, ``why`` then says why and what would tell it."""
+    """The deferred queue. If ``count`` is None, ``why`` says why it is unknown and what would reveal it."""
 
     count: int | None = None
     requests: tuple[WaitingRequest, ...] | None = None
@@ -100,9 +100,9 @@ class WaitingView:
 class KvPool:
     """The KV cells of all slots together, in tokens.
 
-    ``unified`` None = not told. ``cells`` is the pool's size, ``candidates`` what it could be where it is not known.
-    ``active`` are tokens of busy slots, ``cached`` tokens kept in idle ones. ``estimated`` marks sums that are taken
-    from the slots instead of from the cells.
+    ``cells`` is the pool's size; if that is unknown, ``candidates`` lists what it could be. ``active`` counts the
+    tokens of busy slots, ``cached`` those kept in idle ones. ``estimated``: the counts were summed over the slots, not
+    taken from the cells.
     """
 
     unified: bool | None = None
@@ -116,18 +116,18 @@ class KvPool:
 
     @property
     def used(self) -> int | None:
-        """Tokens held, busy and idle slots together."""
+        """Tokens held by busy and idle slots together."""
         return None if self.active is None or self.cached is None else self.active + self.cached
 
     @property
     def free(self) -> int | None:
-        """Cells without a token; None where the pool's size is not known."""
+        """Cells without a token; None if the pool's size is unknown."""
         return None if self.cells is None or self.used is None else max(0, self.cells - self.used)
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters since the server started (spec §7.6); None = not told."""
+    """Counters since the server started (spec §7.6); None = not reported."""
 
     prompt_tokens: float | None = None
     prompt_tokens_cached: float | None = None
@@ -135,14 +135,14 @@ class Totals:
     predicted_tokens: float | None = None
     predicted_seconds: float | None = None  # summed over slots
     decodes: float | None = None
-    busy_per_decode: float | None = None  # also before the first decode
+    busy_per_decode: float | None = None  # None also before the first decode
     n_tokens_max: float | None = None
     processing: int | None = None
     kv_ratio: float | None = None  # only servers before May 2025 and forks
 
 
 class HealthState(StrEnum):
-    """What is known about whether the watched thing works."""
+    """Whether what is watched works, as far as that is known."""
 
     OK = "ok"
     CONNECTING = "connecting"
@@ -161,7 +161,7 @@ class HealthState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """State in one word, then what happened and what to do in one line each."""
+    """The state in a word or two; what happened and what to do about it in one line each."""
 
     state: HealthState = HealthState.CONNECTING
     message: str = ""
@@ -170,12 +170,12 @@ class Health:
 
     @property
     def is_live(self) -> bool:
-        """Whether the data on screen are current."""
+        """Whether the data on the screen are current."""
         return self.state in (HealthState.OK, HealthState.ASLEEP)
 
 
 class EndpointState(StrEnum):
-    """What one endpoint of a server elsewhere said last."""
+    """What one endpoint of a server elsewhere last said."""
 
     UNKNOWN = "not asked"
     OK = "ok"
@@ -191,7 +191,7 @@ class EndpointState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EndpointView:
-    """One endpoint: its state, the note to show, when it last answered (clock), and how long that took (s)."""
+    """One endpoint: its state, a note to show, when it last answered, and how many seconds that took."""
 
     state: EndpointState = EndpointState.UNKNOWN
     note: str = ""
@@ -201,7 +201,7 @@ class EndpointView:
 
 @dataclass(frozen=True, slots=True)
 class PollView:
-    """How a remote server is being asked. ``idle_gap`` is the present gap of /slots while nothing happens."""
+    """How often a remote server is polled. ``idle_gap``: the current gap between looks at /slots while it is idle."""
 
     interval: float
     idle_gap: float | None = None
@@ -210,23 +210,23 @@ class PollView:
 
 @dataclass(frozen=True, slots=True)
 class PaceView:
-    """How the embedded engine's steps are timed. ``lag`` > 1: real compute takes that many times the profile's time."""
+    """How the embedded engine's steps are timed. ``lag`` above 1: this machine takes that many times as long."""
 
     profile: str = "off"
     lag: float | None = None
 
     @property
     def is_paced(self) -> bool:
-        """Whether the times on screen are a device profile's and not this machine's."""
+        """Whether the times on the screen are a device profile's rather than this machine's."""
         return self.profile != "off"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What stays the same while a server runs; None = not told.
+    """What stays the same while a server runs; None = not reported.
 
     ``source`` is "embedded", a URL without secrets, or a recording's name. ``n_ctx`` is the total of ``-c`` after
-    rounding, ``n_ctx_asked`` what was given where that differs, ``n_ctx_slot`` one slot's limit. ``batching`` is
+    rounding, ``n_ctx_asked`` what was asked for if that differs, ``n_ctx_slot`` one slot's limit. ``batching`` is
     "continuous" or "static".
     """
 
@@ -252,14 +252,14 @@ class ServerFacts:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything the screen shows at one moment. ``slots`` None = the server does not tell its slots."""
+    """Everything the screen shows at one moment. ``slots`` None = the server does not show its slots."""
 
     time: float = 0.0
     serial: int = 0
     facts: ServerFacts = field(default_factory=ServerFacts)
     health: Health = field(default_factory=Health)
     slots: tuple[SlotView, ...] | None = None
-    slots_at: float | None = None  # when the slots were true (they age while a server does not answer)
+    slots_at: float | None = None  # when the slots were reported; they age while a server does not answer
     waiting: WaitingView = field(default_factory=WaitingView)
     pool: KvPool = field(default_factory=KvPool)
     totals: Totals = field(default_factory=Totals)
@@ -268,18 +268,18 @@ class Snapshot:
 
     @property
     def busy(self) -> int | None:
-        """Busy slots now; a server that does not tell its slots may count them in /metrics."""
+        """Busy slots now; a server that does not show its slots may still count them in /metrics."""
         return self.totals.processing if self.slots is None else sum(slot.is_busy for slot in self.slots)
 
     @property
     def age(self) -> float | None:
-        """Seconds since the slots were true."""
+        """Seconds since the slots were reported."""
         return None if self.slots_at is None else max(0.0, self.time - self.slots_at)
 
 
 @dataclass(frozen=True, slots=True)
 class SlotDetails:
-    """Asked for, never part of a snapshot: one slot's parameters, timings and text where known."""
+    """One slot's parameters, timings and text, as far as known; fetched on request, never part of a snapshot."""
 
     slot: int
     params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))

@@ -15,7 +15,7 @@ __all__ = ["BaseTicket"]
 class BaseTicket:
     """The reading side of `Ticket`, for the screen's thread; subclasses write, from the thread that serves the request.
 
-    ``clock`` tells seconds. Methods that begin with an underscore expect the lock to be held, except `_end_early`.
+    ``clock`` returns seconds. Methods that begin with an underscore expect the lock to be held, except `_end_early`.
     """
 
     def __init__(self, number: int, prompt: str, clock: Callable[[], float]) -> None:
