@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from slotview.engine.observe.observation import Observation, Point
-from slotview.engine.snapshot import SlotState
-
-from .chart import Chart, nice_top, sparkline
+from .chart import Chart
 from .line import Line, line_width
 from .look import Look
 from .numbers import rate
 from .panel import LinePanel
-from .series import Series
+from .slot_speeds import SlotSpeeds
 
 __all__ = ["SpeedChart"]
 
 _CHART_ROWS = 6
 _SIDE_BY_SIDE = 72
-_SPARK = 10
-_SLOT_WIDTH = _SPARK + 13
+_SLOTS_SHARE = 4  # of the lines, one in so many is for slots
 
 
 class SpeedChart(LinePanel):
@@ -29,11 +25,11 @@ class SpeedChart(LinePanel):
         super().__init__(id=id, classes=classes)
         self._generation = Chart(lambda point: point.generation_rate, "generating", area=False)
         self._prompts = Chart(lambda point: point.prompt_rate, "prompt", area=False)
-        self._slots: dict[int, Series] = {}
+        self._slots = SlotSpeeds()
 
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make charts side by side or one above the other, and the slots below."""
-        slots = self._slots_line(look, width)
+        slots = self._slots.draw(look, width, 1 if height is None else max(1, height // _SLOTS_SHARE))
         if width >= _SIDE_BY_SIDE:
             rows = _CHART_ROWS if height is None else height - len(slots)
             return [*self._beside(look, width, max(2, rows)), *slots][:height]
@@ -55,41 +51,6 @@ class SpeedChart(LinePanel):
         title = _title("prompt", "prompts", look.observation.prompt_rate)
         return [title, *self._prompts.draw(look.observation.history, look.snapshot.time, width, rows - 1)]
 
-    def _slots_line(self, look: Look, width: int) -> list[Line]:
-        """The busy slots' present speeds with their last minutes, as many as one line holds."""
-        busy = [slot for slot in look.snapshot.slots or () if slot.is_busy]
-        if not busy:
-            return []
-        label = "by slot: "
-        shown = busy[: max(1, (width - len(label) - len(_more(len(busy)))) // _SLOT_WIDTH)]
-        spans: Line = ((label, "dim"),)
-        for slot in shown:
-            spans = (*spans, *self._slot(look, slot.id, slot.state))
-        more = len(busy) - len(shown)
-        return [(*spans, (_more(more), "dim"))] if more else [spans]
-
-    def _slot(self, look: Look, slot: int, state: SlotState) -> Line:
-        series = self._slots.setdefault(slot, Series(lambda point: _own(point, slot)))
-        values = [column.value for column in series.columns(look.observation.history, look.snapshot.time, _SPARK)]
-        spark = sparkline(values, nice_top(max((value or 0 for value in values), default=0)))
-        tone, now = _now(look.observation, slot, state)
-        return ((f"{slot} ", "dim"), (spark, "generating"), (f" {rate(now)}  ", tone))
-
-
-def _more(number: int) -> str:
-    return f"and {number} more"
-
 
 def _title(tone: str, name: str, now: float | None) -> Line:
     return (("■ ", tone), (f"{name} ", "dim"), (rate(now), "strong"), (" tok/s, all slots", "dim"))
-
-
-def _own(point: Point, slot: int) -> float | None:
-    return point.slot_rates[slot] if slot < len(point.slot_rates) else None
-
-
-def _now(observation: Observation, slot: int, state: SlotState) -> tuple[str, float | None]:
-    known = observation.rates.get(slot)
-    if known is None:
-        return "dim", None
-    return ("prompt", known.prompt) if state is SlotState.PROMPT else ("generating", known.generation)
