@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
@@ -65,9 +66,10 @@ class Address:
         if self.socket or self.host.lower() == "localhost":
             return True
         try:
-            return ipaddress.ip_address(self.host.partition("%")[0]).is_loopback
+            address = ipaddress.ip_address(self.host.partition("%")[0])
         except ValueError:
             return False
+        return address.is_loopback or address.is_unspecified  # 0.0.0.0 is what a server on all interfaces prints
 
 
 def parse_address(text: str) -> Address:
@@ -84,7 +86,7 @@ def parse_address(text: str) -> Address:
         return _unix(rest)
     if not scheme and text.lower().startswith("unix:"):
         return _unix(text[5:])
-    if not scheme and (_PATH.match(text) or (text.endswith(".sock") and ("/" in text or "\\" in text))):
+    if not scheme and (_PATH.match(text) or text.endswith(".sock")):  # llama-server's own rule for --host
         return _unix(text)
     if _ONE_SLASH.match(text):
         raise AddressError("this is not an address: two slashes follow http:, as in http://localhost:8080")
@@ -94,10 +96,14 @@ def parse_address(text: str) -> Address:
 
 
 def _unix(rest: str) -> Address:
-    path = unquote(rest)
-    if not path or path == "/":
+    """A socket's path; what follows its ``.sock`` is the path before the routes, as behind a host."""
+    path, end, after = unquote(rest).partition(".sock/")
+    socket = os.path.expanduser(path + end.rstrip("/"))
+    if not socket.strip("/"):
         raise AddressError("the unix socket has no path; give one like unix:///run/llama.sock")
-    return Address("http://localhost", "", f"unix://{plain(path)}", "localhost", socket=path)
+    prefix, model = _parted("/" + after)
+    shown = plain(f"unix://{socket}{prefix}")
+    return Address("http://localhost", _quoted(prefix), shown, "localhost", socket=socket, model=model)
 
 
 def _tcp(scheme: str, rest: str) -> Address:
@@ -118,9 +124,13 @@ def _tcp(scheme: str, rest: str) -> Address:
     netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
     origin = f"{parts.scheme}://{netloc}"
     path, model = _parted(parts.path)
-    prefix = quote(path, safe="/%:@!$&'()*+,;=~")
+    prefix = _quoted(path)
     secret = Secret(unquote(userinfo)) if userinfo else None
     return Address(origin, prefix, plain(origin + prefix), host, port, model=model, userinfo=secret)
+
+
+def _quoted(path: str) -> str:
+    return quote(path, safe="/%:@!$&'()*+,;=~")
 
 
 def _bracketed(text: str) -> str:

@@ -47,7 +47,8 @@ def parse_json(body: bytes, *, keep_texts: bool = False) -> object:
     except RecursionError:
         raise NotJsonError("nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise NotJsonError("empty" if not text.strip() else f"no JSON, or cut off (at character {error.pos})") from None
+        what = f"no JSON, or cut off (at character {error.pos})" if text.strip() else "an empty body"
+        raise NotJsonError(what) from None
 
 
 def strip_texts(body: bytes) -> bytes:

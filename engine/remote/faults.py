@@ -31,7 +31,7 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
         return Fault.TIMEOUT, "no answer in time"
     if isinstance(error, httpx.ConnectError):
         return _connect_fault(lower), plain(_OPENSSL_MARKS.sub("", text), 160)
-    if isinstance(error, FileNotFoundError):
+    if isinstance(error, OSError):  # before any connection: the transport wraps those of sockets
         return Fault.TLS, "SSL_CERT_FILE names no certificate file"
     if isinstance(error, ImportError):
         return Fault.OTHER, "a SOCKS proxy is not spoken here; unset ALL_PROXY, or add the host to NO_PROXY"

@@ -105,7 +105,7 @@ def state_of(refusal: Refusal) -> EndpointState:
         return EndpointState.LOADING
     if refusal.is_all_busy:
         return EndpointState.OK
-    if status == 401 or (status == 403 and refusal.kind != "feature_disabled"):
+    if status in (401, 407) or (status == 403 and refusal.kind != "feature_disabled"):
         return EndpointState.KEY
     if status in (403, 501):
         return EndpointState.OFF

@@ -25,6 +25,7 @@ _OFF_ADVICE = {
 }
 _PORT_ADVICE = "check the port; if the server speaks TLS, give https://"
 _PROXY_ADVICE = "the environment names it: see HTTP_PROXY and HTTPS_PROXY, or add the server to NO_PROXY"
+_PROXY_LOGIN_ADVICE = "HTTP_PROXY=http://USER:PASSWORD@proxy:port, or add the server to NO_PROXY"
 _KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 
 
@@ -53,9 +54,9 @@ def _unreachable(known: Known, host: str, now: float) -> Health:
         return Health(HealthState.REFUSED, text, advice, link.down_since)
     if link.fault is Fault.CONNECT:
         reason = re.sub(r"^\[\w+ -?\d+\] ", "", link.message)
-        return Health(HealthState.ERROR, f"no connection to {host}: {reason}", "check the address", link.down_since)
+        return Health(HealthState.ERROR, f"no connection to {host}: {reason}", _address_advice(host), link.down_since)
     if link.fault is Fault.NAME:
-        return Health(HealthState.ERROR, f"host name not found: {host}", "check the address", link.down_since)
+        return Health(HealthState.ERROR, f"host name not found: {host}", _address_advice(host), link.down_since)
     if link.fault is Fault.TLS:
         text = f"no secure connection: {link.message}"
         return Health(HealthState.ERROR, text, _tls_advice(link.message), link.down_since)
@@ -68,10 +69,13 @@ def _unreachable(known: Known, host: str, now: float) -> Health:
     if link.fault is Fault.UNREACHABLE:
         return Health(HealthState.NO_ANSWER, f"host not reachable: {host}", "check the network", link.down_since)
     if link.fault is Fault.OTHER:
-        return Health(
-            HealthState.ERROR, f"{host} cannot be asked: {link.message}", "check the address", link.down_since
-        )
+        text = f"{host} cannot be asked: {link.message}"
+        return Health(HealthState.ERROR, text, _address_advice(host), link.down_since)
     return _not_answering(link.down_since, now)
+
+
+def _address_advice(host: str) -> str:
+    return _PROXY_ADVICE if host.startswith(VIA) else "check the address"
 
 
 def _tls_advice(message: str) -> str:
@@ -158,6 +162,8 @@ def _key(known: Known, given: Credentials) -> Health:
     if any(refusal is not None and refusal.wants_password for refusal in refusals):
         text = "the user or the password is wrong" if given.login is not None else "user and password needed"
         return Health(HealthState.KEY, text, "give them in the address: http://USER:PASSWORD@host")
+    if any(refusal is not None and refusal.status == 407 for refusal in refusals):
+        return Health(HealthState.KEY, "the proxy on the way wants a user and a password", _PROXY_LOGIN_ADVICE)
     forbidden = next((refusal for refusal in refusals if refusal is not None and refusal.status == 403), None)
     if forbidden is not None:  # llama-server's own word for a key is 401
         return Health(HealthState.KEY, f"access refused ({forbidden.told})", "a proxy forbids it, or wants another key")

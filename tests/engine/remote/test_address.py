@@ -34,6 +34,11 @@ from slotview.engine.remote.credentials import Credentials
         ("/run/llama.sock", "unix:///run/llama.sock"),
         ("/run/llama", "unix:///run/llama"),
         ("unix:/run/llama.sock", "unix:///run/llama.sock"),
+        ("llama.sock", "unix://llama.sock"),
+        ("unix:///run/llama.sock/v1", "unix:///run/llama.sock"),
+        ("/run/llama.sock/llm/v1/models", "unix:///run/llama.sock/llm"),
+        ("unix:///run/a.sock/upstream/m/slots", "unix:///run/a.sock"),
+        ("http://llama.sock:8080", "http://llama.sock:8080"),
         ("http://h:1/v1/health", "http://h:1"),
         ("http://h:1/a/v1/embeddings", "http://h:1/a"),
         ("http://h:1/chat/completions", "http://h:1"),
@@ -67,6 +72,12 @@ def test_a_password_is_in_no_message(typed: str) -> None:
     assert "ter2" not in told
 
 
+def test_a_home_in_the_path_of_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("USERPROFILE", "/home/me")
+    assert parse_address("~/llama.sock").socket == "/home/me/llama.sock"
+
+
 def test_a_path_of_llama_swap_names_the_model() -> None:
     assert parse_address("http://h:1/llm/upstream/org%2Fbig/slots").model == "org/big"
     assert parse_address("http://h:1/llm").model is None
@@ -95,6 +106,8 @@ def test_what_proves_who_asks(typed: str, key: str | None, headers: dict[str, st
         ("127.0.0.2", True),
         ("[::1]:1", True),
         ("unix:///x.sock", True),
+        ("0.0.0.0:8080", True),
+        ("[::]", True),
         ("10.0.0.1", False),
         ("example.org", False),
     ],

@@ -304,11 +304,13 @@ def test_a_proxy_without_its_server() -> None:
 
 
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no unix sockets on this system")
-def test_a_unix_socket(tmp_path: Path) -> None:
+@pytest.mark.parametrize("prefix", ["", "/llm"])
+def test_a_unix_socket(prefix: str, tmp_path: Path) -> None:
     path = tmp_path / "llama.sock"
-    with FakeServer(healthy(json_reply([slot()])), socket_path=path) as server:
-        snapshot = first_look(server)
-    assert snapshot.facts.source == f"unix://{path}"
+    routes = {f"{prefix}{route}": reply for route, reply in healthy(json_reply([slot()])).items()}
+    with FakeServer(routes, socket_path=path) as server, watching(f"{server.url}{prefix}/v1") as backend:
+        snapshot = backend.wait_until(has_looked, 5)
+    assert snapshot.facts.source == f"unix://{path}{prefix}"
     assert snapshot.busy == 1
 
 
@@ -353,6 +355,17 @@ def test_a_certificate_that_nobody_vouches_for(certificate: Path, monkeypatch: p
             assert "if the server speaks TLS, give https://" in health.advice
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert first_look(server).busy == 1
+
+
+@pytest.mark.parametrize("named", ["no/such.pem", ".", "junk.pem"])
+def test_a_certificate_file_that_is_none(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "junk.pem").write_text("junk")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / named))
+    found, code = snapshot_once("https://127.0.0.1:1")
+    assert (code, found["health"]["message"]) == (
+        ExitCode.UNREACHABLE,
+        "no secure connection: SSL_CERT_FILE names no certificate file",
+    )
 
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0])

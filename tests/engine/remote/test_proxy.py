@@ -9,7 +9,7 @@ import pytest
 from slotview.engine.backend import FireRequest, RequestState
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from tests.engine.remote.recorded import healthy, watching
-from tests.fake_server import FakeServer, refusing_port
+from tests.fake_server import FakeServer, Reply, refusing_port
 
 SERVER = "http://llama.invalid:8080"
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -52,6 +52,17 @@ def test_this_machine_is_never_asked_through_a_proxy(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{refusing_port()}")
     with FakeServer(healthy()) as server:
         assert snapshot_once(server.url)[1] is ExitCode.RIGHT
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_wants_a_password_is_not_called_the_server(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wants = Reply(b"", 407, headers={"Proxy-Authenticate": 'Basic realm="x"'})
+    with FakeServer({}, default=wants) as proxy:
+        monkeypatch.setenv(f"{scheme}_proxy", f"http://127.0.0.1:{proxy.port}")
+        found, code = snapshot_once(f"{scheme}://llama.invalid:8080")
+    assert code is (ExitCode.KEY if scheme == "http" else ExitCode.UNREACHABLE)
+    assert "proxy" in found["health"]["message"]
+    assert "NO_PROXY" in found["health"]["advice"]
 
 
 def test_a_proxy_of_an_unknown_kind_is_one_line_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,7 +172,7 @@ def test_emptying_texts_keeps_everything_else(prompt: str, other: str) -> None:
 def test_broken_bodies_say_what_is_wrong(size: int) -> None:
     filler = b" " * size
     for content, words in [
-        (b"", "empty"),
+        (b"", "an empty body"),
         (b"[1,", "cut off"),
         (b'[{"id":0,"n_c', "cut off"),
         (b"<!doctype html><p>", "web page"),
