@@ -25,7 +25,7 @@ def main() -> int:
         child = subprocess.Popen(
             sys.argv[1:],
             stdin=subprocess.DEVNULL,
-            start_new_session=os.name != "nt",
+            start_new_session=sys.platform != "win32",
             preexec_fn=_end_with_parent(),  # noqa: PLW1509 (no thread runs yet)
         )
     except OSError as error:
@@ -60,31 +60,32 @@ def _watch_pipe(child: subprocess.Popen[bytes]) -> None:
 
 def _signal(child: subprocess.Popen[bytes], *, kindly: bool) -> None:
     """To the command and all that it started: it may be a script around the server."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         child.terminate() if kindly else child.kill()
     else:
         _signal_group(child.pid, signal.SIGTERM if kindly else signal.SIGKILL)
 
 
-def _signal_group(group: int, number: int) -> bool:
-    """Whether there was still somebody to hear it."""
-    try:
-        os.killpg(group, number)
-    except OSError:
-        return False
-    return True
-
-
 def _end_others(group: int) -> None:
     """What the command leaves behind has no screen any more, and would keep its port and memory."""
-    if os.name == "nt" or not _signal_group(group, signal.SIGTERM):
-        return
-    end = time.monotonic() + PATIENCE
-    while _signal_group(group, 0):
-        if time.monotonic() > end:
-            _signal_group(group, signal.SIGKILL)
-            return
-        time.sleep(0.02)
+    if sys.platform != "win32" and _signal_group(group, signal.SIGTERM):
+        end = time.monotonic() + PATIENCE
+        while _signal_group(group, 0):
+            if time.monotonic() > end:
+                _signal_group(group, signal.SIGKILL)
+                return
+            time.sleep(0.02)
+
+
+if sys.platform != "win32":
+
+    def _signal_group(group: int, number: int) -> bool:
+        """Whether there was still somebody to hear it."""
+        try:
+            os.killpg(group, number)
+        except OSError:
+            return False
+        return True
 
 
 if __name__ == "__main__":
