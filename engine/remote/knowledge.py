@@ -9,7 +9,7 @@ from .body import NotJsonError, parse_json
 from .cadence import Cadence
 from .endpoint import QUEUED, Endpoint, Kind, Name
 from .known import MODEL_ENDS
-from .read_errors import read_refusal, words_of
+from .read_errors import read_refusal, status_inside, words_of
 from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
 from .read_models import ModelEntry, read_models, read_running
@@ -145,6 +145,9 @@ class Knowledge(RunWatch):
         }[end.name]
         if take(body, now):
             return end.hears(now)
+        if (status := status_inside(body)) is not None:
+            end.refuses(read_refusal(status, answer.body), now)
+            return self._settle_refusal(end)
         return end.hears(now, EndpointState.BAD, words_of(body) or "JSON of another kind")
 
     def _is_health_word(self, end: Endpoint, body: object, now: float) -> bool:

@@ -10,7 +10,7 @@ from ..snapshot import EndpointState
 from .body import NotJsonError, looks_like_html, parse_json
 from .values import as_count, as_map, as_text, first
 
-__all__ = ["Refusal", "read_refusal", "state_of", "words_of"]
+__all__ = ["Refusal", "read_refusal", "state_of", "status_inside", "words_of"]
 
 _PAUSE_OF_429 = 10.0
 # A scheme of WWW-Authenticate; llama-swap means its API key with it.
@@ -74,6 +74,12 @@ def read_refusal(status: int, body: bytes, pointer: str = "", pause: float | Non
         wants_password=status == 401 and _PASSWORD.search(pointer) is not None,
         pause=_PAUSE_OF_429 if pause is None and status == 429 else pause or 0.0,
     )
+
+
+def status_inside(answer: object) -> int | None:
+    """The status that an error object tells itself, where it came with another one: some proxies say 200 to all."""
+    code = as_count(as_map(as_map(answer).get("error")).get("code"))
+    return code if code is not None and 400 <= code < 600 else None
 
 
 def words_of(answer: object) -> str | None:

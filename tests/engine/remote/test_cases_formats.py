@@ -10,6 +10,7 @@ import pytest
 
 from slotview.engine.plain import plain
 from slotview.engine.remote.body import parse_json
+from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.read_errors import read_refusal
 from slotview.engine.remote.read_slots import read_details, read_slots
 from slotview.engine.snapshot import EndpointState, HealthState, SlotState, SlotView
@@ -256,6 +257,19 @@ def test_c76_html_with_status_200_on_every_path() -> None:
     assert snapshot.health.state is HealthState.FOREIGN
     assert "not a llama-server" in snapshot.health.message
     assert "web page" in snapshot.health.message
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("slots_off_501", ExitCode.SLOTS_OFF),
+        ("slots_no_key_401", ExitCode.KEY),
+        ("slots_loading_503", ExitCode.LOADING),
+    ],
+)
+def test_c76_an_error_object_with_status_200_is_that_error(name: str, code: ExitCode) -> None:
+    with FakeServer(healthy(Reply(recorded(name).body))) as server:
+        assert snapshot_once(server.url)[1] is code
 
 
 def test_c78_look_alike_server() -> None:
