@@ -1,4 +1,4 @@
-"""Snapshots and events as JSON data and back: fields that have their default are left out, unknown ones ignored."""
+"""Snapshots and events to JSON data and back: default values are left out, unknown fields ignored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _adapters: dict[str, TypeAdapter[Any]] = {}
 
 
 def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    """Made at the first use: pydantic is not loaded where nothing is recorded or replayed."""
+    """Made on first use, so that pydantic is loaded only to record or replay."""
     from pydantic import TypeAdapter
 
     if kind.__name__ not in _adapters:
@@ -34,7 +34,7 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def snapshot_to(snapshot: Snapshot) -> dict[str, Any]:
-    """JSON data of a snapshot."""
+    """Convert a snapshot to JSON data."""
     facts = replace(snapshot.facts, endpoints=dict(snapshot.facts.endpoints))
     return _to(replace(snapshot, facts=facts))
 
@@ -46,12 +46,12 @@ def snapshot_from(data: object) -> Snapshot:
 
 
 def event_to(event: Event) -> dict[str, Any]:
-    """JSON data of an event, its class under ``kind``."""
+    """Convert an event to JSON data, with its class under ``kind``."""
     return {"kind": type(event).__name__, **_to(event)}
 
 
 def event_from(data: object) -> Event | None:
-    """Inverse of `event_to`; None for a kind that a later version may know. Raises `ValueError`."""
+    """Inverse of `event_to`; None for an unknown kind, which a later version may have written. Raises `ValueError`."""
     if not isinstance(data, dict):
         raise ValueError("an event is not an object")
     kind = _EVENTS.get(str(data.get("kind")))

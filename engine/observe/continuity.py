@@ -1,4 +1,4 @@
-"""Whether two looks belong together: restarts, gaps, and answers that say nothing new."""
+"""Whether two snapshots belong together: restarts, gaps, and answers that say nothing new."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ..snapshot import HealthState, SlotView, Snapshot
 
 __all__ = ["answered_at", "expected_gap", "has_gap", "has_restarted", "is_current", "is_new"]
 
-SILENCE = 5.0  # seconds without an answer that leave a gap in a chart, at the usual pace of polling
+SILENCE = 5.0  # seconds without an answer that leave a gap in a chart, at the usual polling interval
 
 
 def answered_at(snapshot: Snapshot) -> float:
-    """The time at which the snapshot's data were true: its answer's, not that of the look."""
+    """When the server reported the snapshot's data, rather than when somebody looked at it."""
     return snapshot.time if snapshot.slots_at is None else snapshot.slots_at
 
 
 def is_current(snapshot: Snapshot) -> bool:
-    """Whether the slots are those of now: the server answers, or did so before one bad answer, or a recording stands
-    at its end.
+    """Whether the slots are up to date: the server answers, or did until one bad answer, or a recording has just
+    reached its end.
     """
     health = snapshot.health
     if health.state is HealthState.ERROR:
@@ -28,7 +28,7 @@ def is_current(snapshot: Snapshot) -> bool:
 
 
 def expected_gap(snapshot: Snapshot) -> float:
-    """Seconds after which the next answer is due; 0 for the embedded engine, which always answers."""
+    """Seconds until the next answer is due; 0 for the embedded engine, which always answers."""
     poll = snapshot.poll
     if poll is None:
         return 0.0
@@ -36,7 +36,7 @@ def expected_gap(snapshot: Snapshot) -> float:
 
 
 def is_new(old: Snapshot, new: Snapshot) -> bool:
-    """Whether an answer came since: equal times of the slots tell nothing new."""
+    """Whether an answer arrived in between; if the time of the slots is the same, they say nothing new."""
     if (new.slots is None) != (old.slots is None):
         return True
     if new.slots is None or new.slots_at is None:
@@ -45,7 +45,7 @@ def is_new(old: Snapshot, new: Snapshot) -> bool:
 
 
 def has_gap(old: Snapshot, new: Snapshot) -> bool:
-    """Whether so much time passed between two answers that a line between them would be invented.
+    """Whether so much time passed between two answers that a line drawn between them would be made up.
 
     The embedded engine always answers: a long time between two of its snapshots is one long step.
     """
@@ -56,7 +56,7 @@ def has_gap(old: Snapshot, new: Snapshot) -> bool:
 
 
 def has_restarted(old: Snapshot, new: Snapshot) -> bool:
-    """Whether the slots of two answers belong to different lives of a server (or to different servers)."""
+    """Whether two answers are from different runs of a server, or from different servers."""
     if new.time < old.time or (old.facts.source and old.facts.source != new.facts.source):
         return True
     if old.slots is None or new.slots is None:

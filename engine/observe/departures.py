@@ -1,4 +1,4 @@
-"""The tasks that left their slots lately, told by events, seen in the slots, or both in either order."""
+"""The tasks that recently left their slots: reported by events, seen in the slots, or both, in either order."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """A task that left its slot: how, after how many seconds, and whether a token of its answer was ever seen."""
+    """A task that left its slot: how, after how many seconds, and whether any token of its answer was seen."""
 
     event: TaskEnded
     seconds: float | None
     sampled: bool
     n_tokens: int | None = None
+    n_processed: int | None = None
 
 
 class Departures:
-    """Keeps the latest, one entry per task."""
+    """Keeps the latest departures, one entry per task."""
 
     def __init__(self) -> None:
         self._kept: deque[Departure] = deque(maxlen=KEPT)
@@ -33,8 +34,8 @@ class Departures:
         """All kept, oldest first."""
         return list(self._kept)
 
-    def told(self, event: TaskEnded, started_at: float | None) -> None:
-        """An event reports the end; it knows better than what was seen."""
+    def reported(self, event: TaskEnded, started_at: float | None) -> None:
+        """Note an event about the end; it is more reliable than what was seen in the slots."""
         seconds = None if started_at is None else event.time - started_at
         index = self._find(event.slot, event.task)
         if index is None:
@@ -49,14 +50,14 @@ class Departures:
         )
 
     def seen(self, track: TaskTrack, at: float) -> None:
-        """The slot no longer runs the task."""
+        """Note that the slot no longer runs the task."""
         if track.task is None:
             return
         seconds = None if track.started_at is None else at - track.started_at
         index = self._find(track.slot, track.task)
         if index is None:
             event = TaskEnded(at, track.slot, track.task, "unseen", n_decoded=track.n_decoded)
-            self._kept.append(Departure(event, seconds, track.sampled, track.n_tokens))
+            self._kept.append(Departure(event, seconds, track.sampled, track.n_tokens, track.n_processed))
             return
         told = self._kept[index]
         self._kept[index] = replace(
@@ -64,6 +65,7 @@ class Departures:
             seconds=seconds if told.seconds is None else told.seconds,
             sampled=told.sampled or track.sampled,
             n_tokens=track.n_tokens,
+            n_processed=track.n_processed,
         )
 
     def _find(self, slot: int, task: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The table of findings, and what keeps them from flickering (one rule per finding, each with its evidence)."""
+"""The table of rules, one per finding, and what keeps findings from flickering."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "information": 2}
 
 @dataclass(slots=True)
 class _Standing:
-    """One rule's present finding, since when it holds, and when it last did."""
+    """One rule's current finding: since when it has held, and when it last did."""
 
     finding: Finding | None = None
     since: float = 0.0
@@ -29,9 +29,10 @@ class _Standing:
 
 
 class FindingKeeper:
-    """Applies all rules and shows a finding only after it has held for a while, and a while longer than it holds.
+    """Applies all rules; a finding appears only after it has held for a while, and disappears a while after it ended.
 
-    It holds from answer to answer: silence neither confirms nor ends it, and while a server is silent none is shown.
+    Time passes from answer to answer: silence neither confirms nor ends a finding, and while a server is silent none is
+    shown.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -39,7 +40,7 @@ class FindingKeeper:
         self._standing = [_Standing() for _ in self._rules]
 
     def update(self, scene: Scene) -> tuple[Finding, ...]:
-        """Return what stands now, the gravest first, in the table's order."""
+        """Return the current findings, the most severe first, else in the table's order."""
         if not is_current(scene.snapshot):
             return ()
         now = answered_at(scene.snapshot)
@@ -50,7 +51,7 @@ class FindingKeeper:
         return tuple(sorted(found, key=lambda finding: _ORDER[finding.severity]))
 
     def _drop_contradicted(self, now: float) -> None:
-        """What only lingers gives way to what holds."""
+        """Drop findings that only linger, if another one about the same subject holds now."""
         pairs = list(zip(self._rules, self._standing, strict=True))
         holding = {rule.subject for rule, standing in pairs if standing.shown and standing.seen == now and rule.subject}
         for rule, standing in pairs:

@@ -1,4 +1,4 @@
-"""Follows tasks through slots: speeds, stalls, what all slots did together, and which tasks left."""
+"""Follows tasks through slots: their speeds and stalls, the throughput of all slots, and which tasks left."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .track import Growth, TaskTrack
 
 __all__ = ["Follower"]
 
-REMEMBERED = 512  # tasks that left and whose counts an event may still complete
+REMEMBERED = 512  # tasks that left, kept because a late event may still complete their counts
 
 _NO_RATE = SlotRate()
 
 
 class Follower:
-    """Keeps one `TaskTrack` per busy slot and the throughput of all. ``n_begun``: tasks seen since the first answer."""
+    """Keeps a `TaskTrack` per busy slot, and the throughput of all. ``n_begun``: tasks seen since the first answer."""
 
     def __init__(self) -> None:
         self.tracks: dict[int, TaskTrack] = {}
@@ -63,7 +63,7 @@ class Follower:
         return track.add(slot, at, elapsed, interval)
 
     def _begin(self, slot: SlotView, at: float, elapsed: float) -> TaskTrack:
-        """Start to follow a task; one that was in another slot before (a retune) keeps its counts."""
+        """Start to follow a task; one that comes from another slot, after a retune, keeps its counts."""
         self.n_begun += 1
         track = TaskTrack(slot.id, slot.task, first_at=at, begun=self._at is not None, progress_at=at)
         track.started_at = slot.started_at
@@ -91,7 +91,7 @@ class Follower:
             self.processed.add(growth.processed_since, at, growth.processed)
 
     def complete(self, events: Iterable[Event]) -> None:
-        """Count what tasks did between the last look and their end; events before the first answer are history."""
+        """Count what tasks did between the last look and their end; ignore events before the first answer."""
         if self._at is None:
             return
         for event in events:
@@ -131,13 +131,13 @@ class Follower:
                 yield slot.id, track.rate(slot, math.inf if working and not has_begun(slot) else after)
 
     def generation_rate(self) -> float | None:
-        """Tokens per second of all slots; None where a generating slot does not tell its count."""
+        """Tokens per second of all slots together; None if a generating slot does not report its count."""
         if self._at is None or any(track.sampled and track.n_decoded is None for track in self.tracks.values()):
             return None
         return self.generated.rate(self._at)
 
     def prompt_rate(self, slots: Iterable[SlotView]) -> float | None:
-        """Prompt tokens per second of all slots; None while a prompt runs of which nothing was told for long."""
+        """Prompt tokens per second of all slots together; None while a prompt runs whose progress is not reported."""
         at = self._at
         if at is None or any(self._is_silent(slot, at) for slot in slots if slot.state is SlotState.PROMPT):
             return None

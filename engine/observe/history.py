@@ -12,7 +12,7 @@ CAPACITY = 600
 
 
 class History:
-    """A ring of `Point`. ``points`` is made anew only when something was added."""
+    """A ring of `Point`. ``points`` is rebuilt only after something was added."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         if capacity < 1:

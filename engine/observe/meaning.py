@@ -1,4 +1,4 @@
-"""What a number on the screen means, in one short line of plain words (at most 78 characters)."""
+"""What a number on the screen means, in one short line of plain English (at most 78 characters)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEAR_ALL = 0.85  # share of the slots
 
 
 def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, waiting: int | None) -> str:
-    """What busy slots say about concurrency. ``average``: busy slots per decode, as the server counts it."""
+    """What busy slots say about concurrency. ``average``: busy slots per decode, as counted by the server."""
     if busy is None or not n_slots:
         return "the server does not tell its slots"
     if average is not None and average <= NEAR_ONE and waiting and n_slots > 1 and busy < n_slots:
@@ -41,18 +41,20 @@ def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, w
 
 
 def slots_unknown(snapshot: Snapshot) -> str:
-    """Why there are no slots to show: a server does not tell them, or nothing has been told so far."""
+    """Why there are no slots to show: the server does not report them, or has not yet."""
     note = next((view.note for path, view in snapshot.facts.endpoints.items() if "slots" in path), "")
     state = snapshot.health.state
-    if note and state is not HealthState.KEY:  # the server calls a key wrong that nobody gave
+    if note and state is not HealthState.KEY:  # it calls the key invalid, even if none was given
         return note
     return "the server does not tell its slots" if state is HealthState.OK else f"not known: {state.value}"
 
 
 def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None, batching: str | None = None) -> str:
-    """What the number of waiting requests says; not knowing it is not the same as nobody waiting."""
+    """What the number of waiting requests says; an unknown number is not the same as 0."""
     if waiting.count is None:
         return waiting.why or "unknown (server started without --metrics)"
+    if waiting.why is not None:
+        return waiting.why
     if waiting.requests and all(request.kind != "completion" for request in waiting.requests):
         return "slot actions wait for a busy slot; no request waits"
     if waiting.count == 0:
@@ -65,7 +67,7 @@ def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None,
 
 
 def pool_meaning(pool: KvPool) -> str:
-    """What fills the shared cells and what of it can be had back."""
+    """What fills the cells, and how much of it can be reclaimed."""
     if pool.cells is None:
         return pool.why or _unknown_size(pool)
     if pool.active is None or pool.cached is None or pool.free is None:
@@ -86,14 +88,14 @@ def _unknown_size(pool: KvPool) -> str:
 
 
 def context_share(slot: SlotView) -> float | None:
-    """Share of the slot's context in use, 0 to 1. ``n_tokens`` holds prompt and answer already."""
+    """Share of the slot's context in use, 0 to 1. ``n_tokens`` already includes prompt and answer."""
     if slot.n_tokens is None or not slot.n_ctx or slot.n_ctx < 0:
         return None
     return min(1.0, max(0.0, slot.n_tokens / slot.n_ctx))
 
 
 def prefill_share(slot: SlotView) -> float | None:
-    """How much of the prompt is done, 0 to 1, where its length is known; /slots does not tell it."""
+    """How much of the prompt is done, 0 to 1; None if its length is unknown, as /slots does not report it."""
     if not slot.n_prompt or slot.n_prompt < 0 or slot.n_prompt_processed is None:
         return None
     done = slot.n_prompt_processed + (slot.n_prompt_cached or 0)
@@ -101,7 +103,7 @@ def prefill_share(slot: SlotView) -> float | None:
 
 
 def prefill_text(slot: SlotView, rate: float | None = None) -> str:
-    """How far the prompt is: a percentage only where the whole is known, else tokens so far."""
+    """Progress of the prompt: a percentage if its length is known, else the tokens so far."""
     share, done = prefill_share(slot), slot.n_prompt_processed
     if share is not None:
         text = f"{percent(share)} of {count(slot.n_prompt or 0)}"
@@ -113,7 +115,7 @@ def prefill_text(slot: SlotView, rate: float | None = None) -> str:
 
 
 def remaining_text(slot: SlotView) -> str:
-    """Tokens the answer may still get: "no limit", a number, "-" where not told, nothing while idle."""
+    """Tokens the answer may still get: a number, "no limit", "-" if not reported, nothing while idle."""
     if not slot.is_busy:
         return ""
     if slot.unlimited:
@@ -122,7 +124,7 @@ def remaining_text(slot: SlotView) -> str:
 
 
 def request_speed_meaning(totals: Totals) -> str:
-    """The speed of one request on average since the server started; seconds of slots add up: no total."""
+    """The average speed of a request since the server started. The slots' seconds add up, so this is no total."""
     tokens, seconds = totals.predicted_tokens, totals.predicted_seconds
     if not tokens or not seconds:
         return ""

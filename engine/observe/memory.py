@@ -1,4 +1,4 @@
-"""What events and answers told lately, kept short, for findings that need more than the present moment."""
+"""A short memory of recent events and answers, for findings that need more than the current moment."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ POOL_ERROR = "Context size has been exceeded"
 
 _Event = TypeVar("_Event", bound=Event)
 
-HowKnown = Literal["told", "errors", "seen"]
-"""By the server itself, by the errors that clients got, or concluded from the slots."""
+HowKnown = Literal["reported", "errors", "seen"]
+"""Reported by the server itself, by the errors that clients got, or concluded from the slots."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """The shared pool ran full: how many tasks ended, and what the slots showed in the answer before."""
+    """The shared pool overflowed: how many tasks ended, and what the slots held just before."""
 
     time: float
     n_tasks: int
     active: int | None = None
-    fullest: float | None = None  # the largest share of its own context that any slot had used
-    how: HowKnown = "told"
+    fullest: float | None = None  # the largest share of its own context that any slot had in use
+    how: HowKnown = "reported"
 
 
 @dataclass(frozen=True, slots=True)
 class Unreused:
-    """A slot was chosen since its content resembled the prompt, and then nothing of it was reused."""
+    """A slot was chosen because its content resembled the prompt, but then nothing of it was reused."""
 
     time: float
     slot: int
@@ -47,13 +47,14 @@ class Unreused:
 
 
 class Memory:
-    """Bounded notes; every list forgets its oldest."""
+    """Bounded notes: every list forgets its oldest entries."""
 
     def __init__(self) -> None:
         self.departures = Departures()
         self.unreused: deque[Unreused] = deque(maxlen=KEPT)
         self.shifts: deque[ContextShifted] = deque(maxlen=KEPT)
         self.overflow: Overflow | None = None
+        self.most_held = 0  # tokens in all slots together
         self._started: dict[int, TaskStarted] = {}
         self._chosen: dict[int, SlotChosen] = {}
         self._before: Snapshot | None = None
@@ -64,7 +65,7 @@ class Memory:
             match event:
                 case TaskStarted():
                     _keep(self._started, event.task, event)
-                case SlotChosen() if event.task not in self._started:  # one that goes on counts what it reused before
+                case SlotChosen() if event.task not in self._started:  # after a retune it counts earlier reuse
                     _keep(self._chosen, event.task, event)
                 case TaskEnded():
                     self._ended(event)
@@ -74,12 +75,13 @@ class Memory:
                     self._pool_full(event)
 
     def answer(self, snapshot: Snapshot, left: Iterable[TaskTrack]) -> None:
-        """Take in an answer about the slots and the tasks that left since the one before."""
+        """Take in an answer about the slots, and the tasks that left since the one before."""
         at = answered_at(snapshot)
         gone = list(left)
         for track in gone:
             self.departures.seen(track, at)
         self._vanished(snapshot, at, len(gone))
+        self.most_held = max(self.most_held, snapshot.pool.used or 0)
         for slot in snapshot.slots or ():
             if slot.is_busy and slot.task in self._chosen:
                 self._reuse(slot, at)
@@ -87,12 +89,12 @@ class Memory:
 
     def _ended(self, event: TaskEnded) -> None:
         started = self._started.pop(event.task, None)
-        self.departures.told(event, None if started is None else started.time)
+        self.departures.reported(event, None if started is None else started.time)
         if event.error is not None and POOL_ERROR in event.error:
             self._pool_error(event)
 
     def _reuse(self, slot: SlotView, at: float) -> None:
-        """Compare the reason a slot was chosen for with what its task reused, once the prompt is under way."""
+        """Once its prompt is under way, compare what a task reused with the reason its slot was chosen for."""
         if slot.task is None or slot.n_prompt_cached is None or not (slot.n_prompt_processed or slot.n_decoded):
             return
         chosen = self._chosen.pop(slot.task)
@@ -103,11 +105,11 @@ class Memory:
     def _pool_full(self, event: PoolFull) -> None:
         known = self.overflow
         if known is None or event.time - known.time > ONE_OVERFLOW:
-            known = self._overflow(event.time, event.n_tasks, "told")
-        self.overflow = replace(known, n_tasks=event.n_tasks, how="told")
+            known = self._overflow(event.time, event.n_tasks, "reported")
+        self.overflow = replace(known, n_tasks=event.n_tasks, how="reported")
 
     def _pool_error(self, event: TaskEnded) -> None:
-        """A request got the error of a full pool. Those of one overflow come together and are counted once."""
+        """A request failed because the pool was full. Errors of one overflow come together and count as one."""
         known = self.overflow
         if known is None or event.time - known.time > ONE_OVERFLOW:
             self.overflow = self._overflow(event.time, 1, "errors")
@@ -122,7 +124,7 @@ class Memory:
         return Overflow(time, n_tasks, sum(held) if held else None, max(shares, default=None), how)
 
     def _vanished(self, snapshot: Snapshot, at: float, n_gone: int) -> None:
-        """All running tasks ended at once and left nothing: only a pool without room does that (spec §3.3)."""
+        """Notice if all running tasks ended at once and left nothing, as only a full pool makes them (spec §3.3)."""
         recent = self.overflow is not None and at - self.overflow.time < ONE_OVERFLOW
         if n_gone < 2 or recent or self._before is None or n_gone < (self._before.busy or 0):
             return

@@ -1,4 +1,4 @@
-"""What a watcher concludes from snapshots: rates, history, findings. Frozen, made once per refresh."""
+"""What is concluded from snapshots: rates, history, findings. Frozen, made once per refresh."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SlotRate:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One moment of the history; None = not known then. ``break_before`` marks a restart or a gap."""
+    """One moment of the history; None = not known then. ``break_before``: a restart or a gap precedes it."""
 
     time: float
     busy: int | None = None
@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One conclusion: what is the case, the evidence on the screen for it, and what to change, one line each.
+    """One conclusion: what is wrong or noteworthy, the evidence for it, and what to change, in one line each.
 
     ``key`` stays the same as long as the finding stands.
     """
@@ -53,8 +53,8 @@ class Finding:
 class Observation:
     """Everything derived from the snapshots so far. Rates are tokens per second of all slots together.
 
-    ``ended`` are the tasks that left their slots lately, oldest first; one that nobody reported has the reason "unseen"
-    and the last count that was seen, so it decoded at least that many tokens.
+    ``ended`` are the tasks that recently left their slots, oldest first. If no event reported a task's end, its reason
+    is "unseen" and its count the last one seen: it decoded at least that many tokens.
     """
 
     rates: Mapping[int, SlotRate] = field(default_factory=lambda: MappingProxyType({}))

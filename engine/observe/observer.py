@@ -1,4 +1,4 @@
-"""From snapshots and events to what a watcher may conclude, once per refresh, in constant memory."""
+"""From snapshots and events to conclusions: once per refresh, in constant memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_RATES: Mapping[int, SlotRate] = MappingProxyType({})
 
 
 class _Life:
-    """What belongs to one life of the server and ends with it."""
+    """Everything that belongs to one run of the server and ends with it."""
 
     def __init__(self) -> None:
         self.rates = _NO_RATES
@@ -33,12 +33,12 @@ class _Life:
         self._keeper = FindingKeeper(RULES)
 
     def note(self, events: Sequence[Event]) -> None:
-        """What happened since the last look."""
+        """Take in what happened since the last look."""
         self._memory.note(events)
         self._follower.complete(events)
 
     def answer(self, snapshot: Snapshot) -> None:
-        """Something new was told about the slots, or that nothing is told about them."""
+        """Take in a new report about the slots, or that they are not reported."""
         if snapshot.slots is None:
             self.rates, self.generation_rate, self.prompt_rate = _NO_RATES, None, None
             return
@@ -48,7 +48,7 @@ class _Life:
         self.prompt_rate = self._follower.prompt_rate(snapshot.slots)
 
     def point(self, snapshot: Snapshot, *, break_before: bool) -> Point:
-        """The present moment for the charts."""
+        """The current moment, for the charts."""
         return Point(
             time=answered_at(snapshot),
             busy=snapshot.busy,
@@ -61,17 +61,17 @@ class _Life:
         )
 
     def findings(self, snapshot: Snapshot, points: Sequence[Point]) -> tuple[Finding, ...]:
-        """What stands now."""
+        """The current findings."""
         follower = self._follower
         return self._keeper.update(Scene(snapshot, self.rates, follower.tracks, self._memory, points, follower.n_begun))
 
     def ended(self) -> tuple[TaskEnded, ...]:
-        """The tasks that left lately."""
+        """The tasks that left recently."""
         return tuple(departure.event for departure in self._memory.departures.latest())
 
 
 class Observer:
-    """Watches one backend, called once per refresh. ``capacity``: points of history kept. Not thread-safe."""
+    """Watches one backend; call it once per refresh. ``capacity``: points of history kept. Not thread-safe."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._history = History(capacity)
@@ -83,7 +83,7 @@ class Observer:
         self._restarts = 0
 
     def observe(self, snapshot: Snapshot, events: Sequence[Event] = ()) -> Observation:
-        """Take in the newest snapshot and what happened since the last call; return all conclusions."""
+        """Take in the newest snapshot and the events since the last call; return all conclusions."""
         self._check_continuity(snapshot, events)
         life = self._life
         life.note(events)
@@ -95,7 +95,7 @@ class Observer:
         return self._conclude(snapshot)
 
     def _check_continuity(self, snapshot: Snapshot, events: Sequence[Event]) -> None:
-        """Begin a new life where the server did; a retune, or a model that woke, is no restart of the server."""
+        """Start afresh if the server did. A retune, or a model that woke up, does not count as a restart."""
         self._slept |= snapshot.health.state is HealthState.ASLEEP
         last = self._answered
         anew = counters_fell(self._totals, snapshot.totals) or (last is not None and has_restarted(last, snapshot))

@@ -27,7 +27,7 @@ def is_poll(data: Mapping[str, Any]) -> bool:
 
 
 def snapshot_of_poll(data: Mapping[str, Any], serial: int, name: str) -> Snapshot:
-    """Read one poll as it would be read from the server. Raises `ValueError`."""
+    """Read one poll just as it would be read from the server. Raises `ValueError`."""
     from ..remote.read_metrics import read_totals
     from ..remote.read_slots import read_slots
     from ..remote.values import as_count, as_map, as_number
@@ -52,7 +52,7 @@ def snapshot_of_poll(data: Mapping[str, Any], serial: int, name: str) -> Snapsho
 
 
 def _pool(slots: tuple[SlotView, ...]) -> KvPool:
-    """Sums over the slots if all of them tell; the pool's size is never told."""
+    """Sums over the slots, if all of them report their tokens; the size of the pool is never reported."""
     active, cached = tokens_held(slots, busy=True), tokens_held(slots, busy=False)
     if active is None or cached is None:
         return KvPool(why="the recording does not tell the tokens of its slots")

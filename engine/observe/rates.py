@@ -1,7 +1,7 @@
-"""Tokens per second, taken from what slots tell and from the times at which they told it.
+"""Tokens per second, from the counts that slots report and the times of those reports.
 
-A speed is made from two answers of the same task, never from a server's speed gauges or from counters that move only
-when a generation ends (spec §7.6).
+A speed comes from two answers about the same task, never from a server's speed gauges, nor from counters that move
+only when a generation ends (spec §7.6).
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections import deque
 __all__ = ["WINDOW", "GenerationSpeed", "PromptSpeed", "Throughput", "exact_generation", "exact_prompt", "speed"]
 
 WINDOW = 5.0  # seconds a speed looks back
-SHORTEST = 0.2  # seconds: two answers closer than this make no speed
-LONGEST_PAUSE = 1.0  # seconds without a token up to which nobody can tell a pause from a speed of 0
-FASTEST = 1e6  # tokens/s: beyond this a count has jumped, nobody generated that
+SHORTEST = 0.2  # seconds: two answers closer together give no reliable speed
+LONGEST_PAUSE = 1.0  # seconds without a token before a pause counts as a speed of 0
+FASTEST = 1e6  # tokens/s: beyond this a count has jumped, and no tokens were generated
 
 
 def speed(tokens: float, seconds: float, shortest: float = SHORTEST) -> float | None:
-    """Tokens per second, or None where the two numbers make no believable speed."""
+    """Tokens per second, or None if the two numbers give no plausible speed."""
     if tokens < 0 or not seconds >= shortest or tokens > FASTEST * seconds:
         return None
     return tokens / seconds
 
 
 def exact_generation(n_decoded: int | None, seconds: float | None) -> float | None:
-    """A task's speed from its own clock: the first token belongs to the prompt, hence n − 1 (spec §7.11)."""
+    """A task's speed by its own clock: the first token belongs to the prompt, hence n − 1 (spec §7.11)."""
     if n_decoded is None or seconds is None or n_decoded < 2:
         return None
     return speed(n_decoded - 1, seconds, shortest=1e-6)
 
 
 def exact_prompt(n_processed: int | None, seconds: float | None) -> float | None:
-    """A prompt's speed from the engine's own clock; None before the first piece is done (spec §7.11)."""
+    """A prompt's speed by the engine's own clock; None until the first piece is done (spec §7.11)."""
     if not n_processed or seconds is None:
         return None
     return speed(n_processed, seconds, shortest=1e-6)
@@ -46,7 +46,7 @@ class GenerationSpeed:
         self._seen: deque[tuple[float, int]] = deque(maxlen=64)
 
     def add(self, at: float, n_decoded: int) -> None:
-        """Note how many tokens were decoded at a time. A count of 0 is the prompt's time, not the answer's."""
+        """Note how many tokens had been decoded by then. A count of 0 belongs to the prompt, not to the answer."""
         seen = self._seen
         if n_decoded < 1:
             return
@@ -58,7 +58,7 @@ class GenerationSpeed:
 
     @property
     def value(self) -> float | None:
-        """Tokens per second; None until two answers lie far enough apart."""
+        """Tokens per second; None until two answers are far enough apart."""
         if len(self._seen) < 2:
             return None
         (start, first), (end, last) = self._seen[0], self._seen[-1]
@@ -68,8 +68,8 @@ class GenerationSpeed:
 class PromptSpeed:
     """Speed of one prompt, from one jump of its count to another.
 
-    The count of processed tokens stands still while a batch runs and jumps at its end, so time is measured between
-    jumps. Until there are two, the task's beginning serves, where it was seen and lies long enough before the jump.
+    The count of processed tokens does not change while a batch runs and jumps at its end, so time is measured between
+    jumps. Until there are two, the task's beginning serves, if it was seen and was long enough before the jump.
     """
 
     __slots__ = ("_begun", "_doubt", "_jumps", "_last")
@@ -81,11 +81,11 @@ class PromptSpeed:
         self._doubt = 0.0
 
     def begin(self, at: float, doubt: float) -> None:
-        """The task was first seen at ``at`` and not yet there ``doubt`` seconds before."""
+        """Note that the task was first seen at ``at``, and was not there yet ``doubt`` seconds earlier."""
         self._begun, self._doubt = at, doubt
 
     def add(self, at: float, n_processed: int) -> None:
-        """Note how many prompt tokens were processed at a time."""
+        """Note how many prompt tokens had been processed by then."""
         last, self._last = self._last, n_processed
         if last is None:
             if n_processed > 0:
@@ -97,7 +97,7 @@ class PromptSpeed:
 
     @property
     def value(self) -> float | None:
-        """Tokens per second; None until two jumps were seen, or one that is long after the beginning."""
+        """Tokens per second; None until two jumps were seen, or one long enough after the beginning."""
         if not self._jumps:
             return None
         end, last = self._jumps[-1]
@@ -110,19 +110,19 @@ class PromptSpeed:
 
     @property
     def since(self) -> float | None:
-        """Time of the latest jump, else of the beginning where it was seen."""
+        """Time of the latest jump, else of the beginning, if that was seen."""
         return self._jumps[-1][0] if self._jumps else self._begun
 
 
 class Throughput:
-    """Tokens of all slots together over a sliding window; work seen in one answer is spread over the time it took."""
+    """Tokens of all slots together over a sliding window; what one answer adds is spread over the time it took."""
 
     def __init__(self) -> None:
         self._start: float | None = None
         self._spans: deque[tuple[float, float, int]] = deque(maxlen=8192)
 
     def begin(self, at: float) -> None:
-        """The first answer: what was done before is not known."""
+        """Note the first answer: what was done before it is unknown."""
         self._start = at
         self._spans.clear()
 
@@ -142,7 +142,7 @@ class Throughput:
 
 
 def _share(span: tuple[float, float, int], left: float) -> float:
-    """The part of a span's tokens that lies after ``left``."""
+    """The part of a span's tokens that falls after ``left``."""
     start, end, tokens = span
     if start >= left:
         return tokens

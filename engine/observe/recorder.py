@@ -1,8 +1,8 @@
-"""Writes what is watched as JSON lines, to look at again later.
+"""Writes what is watched as JSON lines, to be replayed later.
 
-The first line says which version wrote it; every further one holds a snapshot, the events since the one before, or
-both. Addresses lose user, password and query; prompts and answers are never part of a snapshot, and log lines that
-could quote them are left out.
+The first line names the format's version; every other line holds a snapshot, the events since the line before, or
+both. Users, passwords and queries are removed from addresses. Snapshots never contain prompts or answers, and log
+lines that might quote them are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _QUOTING = ("prompt", "old: ", "new: ", "generated", "request:", "response:", "c
 
 
 class Recorder:
-    """Writes a recording into a new file. Raises `BackendError` where it cannot. Closes as a context manager."""
+    """Writes a recording into a new file, and closes it as a context manager. Raises `BackendError` if it cannot."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
@@ -44,7 +44,7 @@ class Recorder:
         self._line({HEADER: VERSION})
 
     def write(self, snapshot: Snapshot, events: Sequence[Event] = ()) -> None:
-        """Add a look; one that says nothing new is left out."""
+        """Add a snapshot and events; a snapshot that says nothing new is left out."""
         kept = [event_to(event) for event in events if _may_keep(event)]
         line: dict[str, Any] = {"events": kept} if kept else {}
         if self._is_news(snapshot):
@@ -69,7 +69,7 @@ class Recorder:
             raise BackendError(f"the recording {self._path} stopped: {error.strerror}") from None
 
     def close(self) -> None:
-        """End the file. Idempotent."""
+        """Close the file. Idempotent."""
         file, self._file = self._file, None
         if file is not None:
             file.close()
@@ -84,7 +84,7 @@ class Recorder:
 
 
 def _may_keep(event: Event) -> bool:
-    """Debug and trace lines, and those that quote texts, may hold prompts."""
+    """Debug and trace lines, and lines that quote texts, may contain prompts."""
     if not isinstance(event, LogLine):
         return True
     text = event.text.lower()

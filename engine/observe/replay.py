@@ -1,4 +1,4 @@
-"""A recording as something to watch: the same screen over what was, at any speed."""
+"""A recording as a backend: the same screen over the past, at any speed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..backend import (
 from ..context import LaunchFlags
 from ..events import EventBatch, Notice
 from ..snapshot import Health, HealthState, SlotDetails, Snapshot
-from .load import load_recording
+from .recording import load_recording
 
 __all__ = ["ReplayBackend"]
 
@@ -33,9 +33,9 @@ _REFUSAL = "this is a recording: it can be watched, not changed"
 
 
 class ReplayBackend:
-    """Implements `Backend` over a file. Raises `BackendError` where it cannot be read.
+    """Implements `Backend` over a file. Raises `BackendError` if it cannot be read.
 
-    ``clock`` tells seconds. `look_now` begins again once the end is reached. Times are those of the recording.
+    ``clock`` returns seconds. Once the end is reached, `look_now` starts over. Times are those of the recording.
     """
 
     def __init__(self, path: str | Path, speed: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,7 +56,7 @@ class ReplayBackend:
 
     @property
     def flags(self) -> LaunchFlags:
-        """What the recording tells of the launch flags."""
+        """The launch flags, as far as the recording holds them."""
         facts = self._recording.frames[0].snapshot.facts
         return LaunchFlags(
             ctx_size=facts.n_ctx,
@@ -65,11 +65,11 @@ class ReplayBackend:
         )
 
     def start(self) -> None:
-        """Begin to play."""
+        """Start to play."""
         self._began = self._clock()
 
     def _now(self) -> float:
-        """The present moment on the recording's clock."""
+        """The current time on the recording's clock."""
         played = 0.0 if self._began is None else (self._clock() - self._began) * self._speed
         return self._times[0] + max(0.0, played)
 
@@ -77,7 +77,7 @@ class ReplayBackend:
         return max(0, bisect_right(self._times, now) - 1)
 
     def latest(self) -> Snapshot:
-        """Return the look that was the newest at this moment of the recording."""
+        """Return the snapshot that was the newest at this point of the recording."""
         now = self._now()
         snapshot = self._recording.frames[self._index(now)].snapshot
         if now < self._times[-1]:
@@ -87,14 +87,14 @@ class ReplayBackend:
         return replace(snapshot, time=self._times[-1], health=ended)
 
     def events(self, after: int) -> EventBatch:
-        """Return the events up to this moment; the cursor counts them."""
+        """Return the events up to this point; the cursor counts them."""
         shown = self._counts[self._index(self._now())]
-        if after > shown:  # it was begun again
+        if after > shown:  # it was started over
             return EventBatch((Notice(self._times[0], "the recording plays again"), *self._events[:shown]), shown)
         return EventBatch(self._events[max(0, after) : shown], shown)
 
     def look_now(self) -> None:
-        """Play again where the end is reached."""
+        """Start over if the end is reached."""
         if self._began is None or self._now() >= self._times[-1]:
             self.start()
 
@@ -121,7 +121,7 @@ class ReplayBackend:
         return failed(_REFUSAL)
 
     def set_interval(self, seconds: float) -> None:
-        """The recording's own pace stands."""
+        """Nothing to do: a recording keeps its own pace."""
 
     def choose_model(self, name: str) -> None:
         """Refused."""

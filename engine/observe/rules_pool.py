@@ -10,14 +10,14 @@ from .words import count, percent, plural
 __all__ = ["RULES"]
 
 NEARLY = 0.9  # share of a pool held by running requests, above which it is nearly full
-TOO_MUCH = 1.05  # more than this share of a pool cannot be held, so the pool is a larger one
+TOO_MUCH = 1.05  # no pool holds more than this share of its cells: then it must be the larger one
 REMEMBER = 60.0  # seconds an overflow stays on screen
 
 _ADVICE = "larger -c, or -np without -kvu, so that each slot has its own share"
 
 
 def nearly_full(scene: Scene) -> Finding | None:
-    """Running requests fill the shared pool. What idle slots keep does not count: it is dropped first."""
+    """Running requests fill the shared pool. What idle slots keep does not count, since it is dropped first."""
     pool = scene.snapshot.pool
     if not pool.unified or not pool.cells or pool.active is None or pool.active < NEARLY * pool.cells:
         return None
@@ -31,12 +31,12 @@ def nearly_full(scene: Scene) -> Finding | None:
 
 
 def maybe_full(scene: Scene) -> Finding | None:
-    """The same where nothing tells whether the slots share a pool."""
+    """The same, if it is unknown whether the slots share a pool."""
     pool = scene.snapshot.pool
     if pool.unified is not None or not pool.candidates or pool.active is None or len(scene.busy) < 2:
         return None
     cells = min(pool.candidates)
-    if not NEARLY * cells <= pool.active or (pool.used or 0) > TOO_MUCH * cells:
+    if not NEARLY * cells <= pool.active or scene.memory.most_held > TOO_MUCH * cells:
         return None
     sizes = " or ".join(count(size) for size in sorted(pool.candidates))
     how = "full and running requests end" if pool.active >= cells else "nearly full, and then running requests end"
@@ -50,7 +50,7 @@ def maybe_full(scene: Scene) -> Finding | None:
 
 
 def overflow(scene: Scene) -> Finding | None:
-    """The pool had no room: every running request ended, also where each slot looked nearly empty."""
+    """The pool had no room left: every running request ended, even if each slot looked nearly empty."""
     noted = scene.memory.overflow
     if noted is None or scene.snapshot.time - noted.time > REMEMBER:
         return None

@@ -1,4 +1,4 @@
-"""Findings about who waits and why."""
+"""Findings about requests that wait, and why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOOK_BACK = 30.0  # seconds over which "busy lately" is averaged
 
 
 def all_busy(scene: Scene) -> Finding | None:
-    """Every slot works and requests wait: the normal queue."""
+    """Every slot is busy and requests wait: an ordinary queue."""
     n, busy = len(scene.slots), scene.busy
     if not busy or len(busy) < n or not scene.waiting:
         return None
@@ -28,7 +28,7 @@ def all_busy(scene: Scene) -> Finding | None:
 
 
 def batch_not_ended(scene: Scene) -> Finding | None:
-    """Slots of a static batch are done and stay empty until its last request has ended."""
+    """Slots of a static batch are done, and stay idle until its last request has ended."""
     if not _is_static(scene) or not scene.waiting or not scene.idle or not scene.busy:
         return None
     return Finding(
@@ -41,9 +41,10 @@ def batch_not_ended(scene: Scene) -> Finding | None:
 
 
 def idle_beside_waiting(scene: Scene) -> Finding | None:
-    """Requests wait although a slot is idle, with one unpinned among them or the pins unknown (spec §5.5).
+    """Requests wait although a slot is idle; at least one is not pinned to a busy slot, or the pins are unknown.
 
-    Each release tries one request only. Pinned to a busy slot it goes back to the tail, and nobody else is tried.
+    Each released slot tries one request only (spec §5.5). If that is pinned to a busy slot, it goes back to the end of
+    the queue, and no other is tried.
     """
     if _is_static(scene) or not scene.waiting or not scene.idle or not scene.busy:
         return None
@@ -68,7 +69,7 @@ def idle_beside_waiting(scene: Scene) -> Finding | None:
 
 
 def pins_leave_idle(scene: Scene) -> Finding | None:
-    """All that wait are pinned to busy slots while others are idle."""
+    """All waiting requests are pinned to busy slots while other slots are idle."""
     queue, idle = scene.queue, scene.idle
     pinned = {slot.id: slot for request in queue if (slot := _pinned_to_busy(scene, request)) is not None}
     if _is_static(scene) or not queue or not idle or not all(_pinned_to_busy(scene, request) for request in queue):
@@ -83,7 +84,7 @@ def pins_leave_idle(scene: Scene) -> Finding | None:
 
 
 def serial_work(scene: Scene) -> Finding | None:
-    """Requests wait beside an idle slot, and hardly more than one works at a time: more would change nothing."""
+    """Requests wait although a slot is idle, and hardly more than one works at a time: more slots would not help."""
     n, average = len(scene.slots), scene.snapshot.totals.busy_per_decode
     lately = _busy_lately(scene)
     if (
@@ -106,7 +107,7 @@ def serial_work(scene: Scene) -> Finding | None:
 
 
 def _busy_lately(scene: Scene) -> float | None:
-    """Mean of busy slots over the last `LOOK_BACK` seconds of the history."""
+    """Average number of busy slots over the last `LOOK_BACK` seconds."""
     seen: list[int] = []
     for point in reversed(scene.history):
         if point.time < scene.snapshot.time - LOOK_BACK or point.busy is None:
@@ -124,7 +125,7 @@ def _pinned_to_busy(scene: Scene, request: WaitingRequest) -> SlotView | None:
 
 
 def _is_static(scene: Scene) -> bool:
-    """Whether a batch of requests ends before the next begins; idle slots then say nothing about pins."""
+    """Whether batching is static; idle slots then say nothing about pins."""
     return scene.snapshot.facts.batching == "static"
 
 

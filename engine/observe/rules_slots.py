@@ -1,4 +1,4 @@
-"""Findings about single slots at work, and about those that never work."""
+"""Findings about single slots at work, and about slots that are never used."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .words import count, duration, ids, plural
 
 __all__ = ["RULES"]
 
-LONG = 300.0  # seconds after which a generation without a limit is worth a word
+LONG = 300.0  # seconds after which an unlimited generation is worth mentioning
 MANY = 1024  # tokens, likewise
 
 
 def no_progress(scene: Scene) -> Finding | None:
-    """A busy slot whose task and counts stand still while the server answers."""
+    """A busy slot whose task and counts do not change while the server answers."""
     if scene.snapshot.health.state is not HealthState.OK:
         return None
     stuck = [slot for slot in scene.busy if _stalled(scene, slot)]
@@ -38,7 +38,7 @@ def no_progress(scene: Scene) -> Finding | None:
 
 
 def unlimited(scene: Scene) -> Finding | None:
-    """A generation without a limit of its own has run for long."""
+    """A generation without a limit has been running for a long time."""
     now = answered_at(scene.snapshot)
     for slot in scene.busy:
         track = scene.tracks.get(slot.id)
@@ -57,7 +57,7 @@ def unlimited(scene: Scene) -> Finding | None:
 
 
 def shifting(scene: Scene) -> Finding | None:
-    """A slot discards its oldest tokens again and again to go on (spec §6.2)."""
+    """A slot keeps discarding its oldest tokens so that it can go on (spec §6.2)."""
     told = Counter((shift.slot, shift.task) for shift in scene.memory.shifts)
     for slot in scene.busy:
         track = scene.tracks.get(slot.id)

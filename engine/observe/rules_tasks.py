@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..context import pad256, slots_for_each
 from .departures import Departure
@@ -13,23 +13,23 @@ from .words import count, duration, plural
 
 __all__ = ["RULES"]
 
-AGAIN = 3  # times in a row that make a habit
-SHORTEST = 5.0  # seconds: cuts sooner than this are a person's
-REMEMBER = 300.0  # seconds an ended task counts
+AGAIN = 3  # times in a row that make a pattern
+SHORTEST = 5.0  # seconds: what is cut off sooner was cancelled by a person
+REMEMBER = 300.0  # seconds for which an ended task counts
 
 _TOO_LONG = re.compile(r"exceeds? the available context size", re.IGNORECASE)
 _NUMBERS = re.compile(r"\((\d{1,12}) tokens\)")
 
 
 def cut_off(scene: Scene) -> Finding | None:
-    """Requests end early after the same time again and again: somebody's time-out."""
+    """Requests keep ending early after the same time: a time-out in a client or proxy."""
     poll = scene.snapshot.poll
     doubt = 0.0 if poll is None else 2 * poll.interval
     cut = [gone for gone in _recent(scene) if _is_cut(gone, doubt)][-AGAIN:]
     times = [gone.seconds for gone in cut if gone.seconds is not None]
     if len(times) < AGAIN or max(times) - min(times) > max(0.5, doubt, 0.03 * max(times)):
         return None
-    if all(gone.event.reason != "cancel" for gone in cut) and _same_size(cut):
+    if all(gone.event.reason != "cancel" for gone in cut) and _same_work(cut):
         return None
     what = "requests" if any(gone.sampled for gone in cut) else "prompts"
     middle = duration(sorted(times)[AGAIN // 2])
@@ -42,20 +42,26 @@ def cut_off(scene: Scene) -> Finding | None:
 
 
 def _is_cut(gone: Departure, doubt: float) -> bool:
-    """Cancelled, or (where nobody tells) gone before a token of the answer was seen."""
+    """Cancelled, or (if no event says so) gone before any token of the answer was seen."""
     if gone.seconds is None or gone.seconds < max(SHORTEST, 5 * doubt):
         return False
     return gone.event.reason == "cancel" or (gone.event.reason == "unseen" and not gone.sampled)
 
 
-def _same_size(cut: Sequence[Departure]) -> bool:
-    """Prompts of one size take one time: then the same time proves nothing."""
-    sizes = [gone.n_tokens for gone in cut if gone.n_tokens is not None]
-    return len(sizes) < len(cut) or max(sizes) - min(sizes) <= 0.05 * max(sizes)
+def _same_work(cut: Sequence[Departure]) -> bool:
+    """Prompts of the same size, or with as much new in them, take the same time: then it proves nothing."""
+    return _are_alike(gone.n_tokens for gone in cut) or _are_alike(gone.n_processed for gone in cut)
+
+
+def _are_alike(counts: Iterable[int | None]) -> bool:
+    """Whether the counts hardly differ, or not all are known."""
+    known = list(counts)
+    sizes = [size for size in known if size is not None]
+    return len(sizes) < len(known) or max(sizes) - min(sizes) <= 0.05 * max(sizes)
 
 
 def too_large(scene: Scene) -> Finding | None:
-    """A prompt that no slot can hold, waiting or refused."""
+    """A prompt, waiting or refused, that no slot can hold."""
     limits = [slot.n_ctx for slot in scene.slots if slot.n_ctx is not None]
     if not limits:
         return None
@@ -100,7 +106,7 @@ def _two_ways(scene: Scene, n_prompt: int | None, limit: int) -> str:
 
 
 def not_reused(scene: Scene) -> Finding | None:
-    """Slots are chosen for what they hold, and then nothing of it is used."""
+    """Slots are chosen for their content, but then nothing of it is reused."""
     now = scene.snapshot.time
     noted = [item for item in scene.memory.unreused if now - item.time <= REMEMBER]
     if len(noted) < 2:

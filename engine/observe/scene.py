@@ -1,4 +1,4 @@
-"""What a finding may look at, and how a finding's rule is written down."""
+"""What the rules of findings may look at, and how such a rule is written down."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Rule", "Scene"]
 
 @dataclass(slots=True)
 class Scene:
-    """The present moment and what was noted before it; rules only read it. ``busy`` slots have a task."""
+    """The current moment and what was noted before it; rules only read it. ``busy`` slots have a task."""
 
     snapshot: Snapshot
     rates: Mapping[int, SlotRate]
     tracks: Mapping[int, TaskTrack]
     memory: Memory
     history: Sequence[Point] = ()
-    n_tasks: int = 0  # seen since the watching began
+    n_tasks: int = 0  # seen since watching began
     busy: list[SlotView] = field(init=False)
     idle: list[SlotView] = field(init=False)
 
@@ -32,28 +32,29 @@ class Scene:
 
     @property
     def slots(self) -> tuple[SlotView, ...]:
-        """All slots told."""
+        """All reported slots."""
         return self.snapshot.slots or ()
 
     @property
     def waiting(self) -> int:
-        """Requests known to wait; slot actions that wait are not requests."""
+        """How many requests are known to be waiting; slot actions do not count."""
         requests = self.snapshot.waiting.requests
         if requests is None:
-            return self.snapshot.waiting.count or 0
+            return self.snapshot.waiting.now or 0
         return len(self.queue)
 
     @property
     def queue(self) -> list[WaitingRequest]:
-        """The waiting requests in queue order, where the backend tells them."""
+        """The waiting requests in queue order, if the backend reports them."""
         return [request for request in self.snapshot.waiting.requests or () if request.kind == "completion"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A finding's rule: it must hold for ``after`` seconds to be shown and stays ``linger`` seconds after it ended.
+    """The rule of a finding: it is shown once it has held for ``after`` seconds, and for ``linger`` seconds after that.
 
-    It stays only until one about the same ``subject`` is shown that holds: the two would contradict each other.
+    It lingers only until a finding about the same ``subject`` takes its place, since the two would contradict each
+    other.
     """
 
     find: Callable[[Scene], Finding | None]

@@ -1,4 +1,4 @@
-"""Take out of text what must not be kept: passwords and keys in addresses, in flags and in headers."""
+"""Removes from text what must not be kept: passwords and keys in addresses, flags and headers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RULES = (
 
 
 def scrub(text: str) -> str:
-    """Return ``text`` without secrets; text that has none comes back as it is."""
+    """Return ``text`` without secrets; text that has none is returned unchanged."""
     for pattern, without in _RULES:
         text = pattern.sub(without, text)
     return text

@@ -1,7 +1,7 @@
-"""Telling a slot that is stuck from one that works for long.
+"""Tells a stuck slot from one that has been working for a long time.
 
-A verdict comes only from the slot's own task, tokens and counts standing still over many answers: never from the
-server's counters, which move when a generation ends (spec §7.6), and never from silence.
+A slot is called stuck only if its own task, tokens and counts have not changed over many answers: never because of the
+server's counters, which move when a generation ends (spec §7.6), and never because of silence.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ __all__ = ["PREFILL_AFTER", "STALL_AFTER", "StallWatch", "has_begun"]
 
 STALL_AFTER = 60.0  # seconds
 PREFILL_AFTER = 180.0  # while a prompt runs: nothing moves during a batch of 2048 tokens, minutes on a slow machine
-PATIENCE = 3.0  # times the longest step that this task has shown
-MOST_PER_ANSWER = 10.0  # seconds: a longer silence between two answers proves nothing
+PATIENCE = 3.0  # times the longest step of this task so far
+MOST_PER_ANSWER = 10.0  # seconds: more than this between two answers proves nothing
 
 _Key = tuple[int | None, int | None, int | None, int | None]
 
@@ -38,12 +38,12 @@ class StallWatch:
         self._key, self._still = key, 0.0
 
     def stalled_for(self, after: float) -> float | None:
-        """Seconds without progress, ``after`` or more; None while that is no sign of anything."""
+        """Seconds without progress, ``after`` or more; None as long as that means nothing."""
         if self._key is None or self._key[0] is None or self._key[1:] == (None, None, None):
-            return None  # without a task, "busy" may be a look-alike's word for something else
+            return None  # without a task, "busy" may mean something else to a server that only resembles llama-server
         return self._still if self._still >= max(after, PATIENCE * self._longest) else None
 
 
 def has_begun(slot: SlotView) -> bool:
-    """Whether the task has done anything: one that has not may wait for its turn beside a working slot (spec §6.3)."""
+    """Whether the task has done anything yet; if not, it may be waiting its turn beside a working slot (spec §6.3)."""
     return bool(slot.n_prompt_processed or slot.n_decoded)

@@ -1,4 +1,4 @@
-"""Records what a backend tells while somebody watches it, in a thread of its own."""
+"""Records a backend in the background while it is being watched."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Tape"]
 
 
 class Tape:
-    """Writes a backend's snapshots and events into a new file until it is closed.
+    """Writes a backend's snapshots and events into a new file until it is closed, in a thread of its own.
 
-    ``every``: seconds between two looks. Raises `BackendError` where the file cannot be made. ``error`` tells why it
-    stopped before the end, in one line.
+    ``every``: seconds between two looks at the backend. Raises `BackendError` if the file cannot be created. ``error``
+    says in one line why the recording stopped early; it is set by the thread, so read it after `close`.
     """
 
     def __init__(self, backend: Backend, path: str | Path, every: float = 0.25) -> None:
@@ -28,7 +28,7 @@ class Tape:
         self._thread.start()
 
     def close(self) -> None:
-        """Write what is still to be written, and end the file."""
+        """Write what is left, and close the file."""
         self._closing.set()
         self._thread.join()
 

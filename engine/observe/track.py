@@ -14,7 +14,7 @@ __all__ = ["Growth", "TaskTrack"]
 
 @dataclass(slots=True)
 class Growth:
-    """What one answer added to a task: tokens decoded, prompt tokens processed, and since when the latter ran."""
+    """What one answer added to a task: tokens decoded, prompt tokens processed, and when work on the latter began."""
 
     decoded: int = 0
     processed: int = 0
@@ -23,10 +23,10 @@ class Growth:
 
 @dataclass(slots=True)
 class TaskTrack:
-    """What is known of the task that holds a slot; counts are those of the latest answer that told them.
+    """What is known about the task in a slot; counts are those of the latest answer that contained them.
 
-    ``begun``: the task was seen to begin, so that all its tokens are new. ``n_drops`` counts how often the slot
-    held less than before in the middle of an answer.
+    ``begun``: the task was seen to begin, so that all its tokens are new. ``n_drops``: how often the slot held fewer
+    tokens than before while its answer was growing.
     """
 
     slot: int
@@ -46,13 +46,13 @@ class TaskTrack:
     stall: StallWatch = field(default_factory=StallWatch)
 
     def fits(self, slot: SlotView) -> bool:
-        """Whether a busy slot still runs this task. A missing id or count says nothing against it."""
+        """Whether a busy slot still runs this task. A missing id or count is no evidence against it."""
         if slot.task is not None and self.task is not None:
             return slot.task == self.task
         return slot.n_decoded is None or self.n_decoded is None or slot.n_decoded >= self.n_decoded
 
     def add(self, slot: SlotView, at: float, elapsed: float, interval: float) -> Growth:
-        """Take one answer in and return what it added."""
+        """Take in one answer and return what it added."""
         growth = Growth()
         if self.task is None:
             self.task = slot.task
@@ -77,7 +77,7 @@ class TaskTrack:
         self.n_processed = max(processed, known)
 
     def _since(self, at: float, elapsed: float) -> float | None:
-        """When the prompt tokens of this answer were begun; None for a piece that was under way at the first look."""
+        """When work on this answer's prompt tokens began; None if it was under way at the first look already."""
         since = self.prompt.since
         return at - elapsed if since == at else since
 
@@ -90,19 +90,19 @@ class TaskTrack:
             growth.decoded = decoded - known
             self.progress_at = at
         self.generation.add(at, decoded)
-        self.n_decoded = max(decoded, known)
+        self.n_decoded = decoded
 
     def _tokens(self, slot: SlotView) -> None:
-        """Count how often the slot holds less while its answer grows: the context was shifted (spec §6.2)."""
+        """Count how often the slot holds fewer tokens while its answer grows: the context was shifted (spec §6.2)."""
         if slot.n_tokens is None:
             return
-        grows = slot.n_decoded is None or slot.n_decoded == self.n_decoded  # the latter is the most there was
+        grows = slot.n_decoded is None or slot.n_decoded == self.n_decoded  # the latter is the highest count so far
         if self.sampled and grows and self.n_tokens is not None and slot.n_tokens < self.n_tokens:
             self.n_drops += 1
         self.n_tokens = slot.n_tokens
 
     def rate(self, slot: SlotView, stall_after: float) -> SlotRate:
-        """The task's speeds; the engine's own times win over those between answers."""
+        """The task's speeds, from the engine's own times if known, else from the times of the answers."""
         prompt = exact_prompt(slot.n_prompt_processed, slot.prompt_seconds)
         generation = exact_generation(slot.n_decoded, slot.generation_seconds)
         return SlotRate(

@@ -1,4 +1,4 @@
-"""Numbers and lists as a person reads them."""
+"""Numbers and lists in words."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ..snapshot import SlotView
 
 __all__ = ["count", "duration", "ids", "percent", "plural"]
 
-SHOWN = 4  # slots named in a line before the rest is only counted
+SHOWN = 4  # slots named in a line; the rest are only counted
 
 
 def count(number: float) -> str:
-    """A whole number with a blank between thousands: 51 200."""
+    """A whole number with a space between thousands: 51 200."""
     return f"{number:,.0f}".replace(",", " ")
 
 

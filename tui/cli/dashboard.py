@@ -74,7 +74,7 @@ def start_runner(words: Sequence[str], options: ScreenOptions, *, server_bin: st
 def start_replay(path: str, options: ScreenOptions, *, speed: float) -> None:
     """``slotview replay``: a recording on the screen."""
     from slotview.engine.backend import BackendError
-    from slotview.engine.observe.recording import ReplayBackend
+    from slotview.engine.observe.replay import ReplayBackend
 
     try:
         backend = ReplayBackend(path, speed=speed)

@@ -78,7 +78,7 @@ def _recorded(backend: Backend, path: str | None) -> Iterator[None]:
         yield
         return
     from slotview.engine.backend import BackendError
-    from slotview.engine.observe.recording import Tape
+    from slotview.engine.observe.tape import Tape
 
     try:
         tape = Tape(backend, path)

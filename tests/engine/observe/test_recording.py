@@ -12,8 +12,11 @@ import pytest
 from slotview.engine.backend import Backend, BackendError, FireRequest
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import LogLine, Notice, PoolFull, TaskEnded, TaskStarted
-from slotview.engine.observe.recording import Recorder, ReplayBackend, Tape, load_recording
+from slotview.engine.observe.recorder import Recorder
+from slotview.engine.observe.recording import load_recording
+from slotview.engine.observe.replay import ReplayBackend
 from slotview.engine.observe.scrub import scrub
+from slotview.engine.observe.tape import Tape
 from slotview.engine.snapshot import (
     EndpointState,
     EndpointView,

@@ -5,7 +5,7 @@ import pytest
 
 from slotview.engine.backend import Capabilities, FireRequest
 from slotview.engine.events import LogLine
-from slotview.engine.observe.recording import ReplayBackend
+from slotview.engine.observe.replay import ReplayBackend
 from slotview.engine.snapshot import Health, HealthState, KvPool, PollView, ServerFacts, Snapshot, WaitingView
 from slotview.tui.app import SlotviewApp
 from slotview.tui.screens.dashboard import Dashboard
