@@ -27,13 +27,13 @@ StepCost = Callable[["Piece", int], int]
 
 
 def measured(piece: Piece, taken: int) -> int:
-    """The step lasts as long as it really took: for measuring this machine."""
+    """Let a step last as long as it really took, to measure this machine."""
     return taken
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How one request went. Times in seconds; ``error`` is the one line it ended with, if it failed."""
+    """How one request went. Times are seconds; ``error`` is the line it ended with, if it failed."""
 
     waited: float
     first_token: float | None = None
@@ -47,7 +47,9 @@ class Done:
 
 @dataclass
 class Drive:
-    """One run. After `run`: what became of each request, when all was done, and the most tokens held."""
+    """One run. Afterwards: ``done`` holds what became of each request, ``now`` the time (µs) at which all were done,
+    ``peak_active`` and ``peak_held`` the most tokens that busy slots, and all slots, held.
+    """
 
     core: Core
     workload: Workload
@@ -62,7 +64,7 @@ class Drive:
     _started: dict[int, int] = field(default_factory=dict)
 
     def run(self) -> None:
-        """Let everything arrive, and turn the core until all is done. Idle time is jumped over."""
+        """Let everything arrive, and run the core until all is done. Idle time is skipped."""
         prompts = _Prompts(self.workload)
         coming = deque(sorted(self.workload.arrivals, key=lambda arrival: arrival.at))
         while coming or self.core.has_work:
@@ -84,7 +86,7 @@ class Drive:
         """One iteration of the main loop, piece by piece."""
         core, began = self.core, perf_counter_ns()
         piece = core.begin(self.now)
-        self._look(core.take_events())  # before results: a refused prompt starts and ends in one go
+        self._look(core.take_events())  # before the results: a refused prompt starts and ends in one go
         self._hear(core.take_results())
         while piece is not None:
             core.compute(piece)
@@ -134,7 +136,7 @@ class Drive:
 
 
 class _Prompts:
-    """Prompts by seed: a common beginning, then tokens that no other prompt has in this order."""
+    """Prompts made from a seed: a common beginning, then random tokens."""
 
     def __init__(self, workload: Workload) -> None:
         self._dice = np.random.default_rng(workload.seed)

@@ -20,11 +20,12 @@ __all__ = ["PlanResult", "PlanRow", "run_plan", "spread"]
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """How one set of flags did. Times in seconds, sizes in tokens; None where nothing was measured.
+    """How one set of flags did. Times are seconds, sizes tokens; None if nothing was measured.
 
-    ``error`` says in one line why the flags do not start; the counts are then all zero. ``speed`` is tokens per second
-    of all requests together, ``speed_each`` of one on average. ``wait`` is time in the queue, ``first_token`` from
-    arrival to the first token, each as mean and 95th percentile. ``pool_peak`` is the most that busy slots held.
+    ``error`` says in one line why a server cannot start with the flags; the counts are then all zero. ``speed`` is the
+    tokens per second of all requests together, ``speed_each`` of one on average. ``wait`` is the time in the queue,
+    ``first_token`` that from arrival to the first token, both as mean and 95th percentile. ``pool_peak`` is the most
+    that busy slots held.
     """
 
     flags: LaunchFlags
@@ -60,7 +61,7 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """All rows in the order of the candidates. ``device`` names the profile, or says that this machine was measured."""
+    """The rows in the order of the candidates. ``device`` names the profile, or says that this machine was measured."""
 
     workload: Workload
     device: str
@@ -69,7 +70,7 @@ class PlanResult:
 
     @property
     def best(self) -> PlanRow | None:
-        """The sound row that is done first; of equals the first."""
+        """The sound row that was done soonest; the first one of equals."""
         sound = [row for row in self.rows if row.is_sound and row.seconds is not None]
         return min(sound, key=lambda row: row.seconds or 0.0, default=None)
 
@@ -94,11 +95,11 @@ def run_plan(
     memory: int | None = None,
     on_row: Callable[[PlanRow], None] | None = None,
 ) -> PlanResult:
-    """Run every candidate over the workload; flags that cannot start get a row that says why.
+    """Run every candidate over the workload; a row says why if its flags cannot start.
 
-    With a ``profile`` time is virtual and no weights are needed. Without one, ``model`` really computes and its steps
-    are timed; idle time is jumped over in both. ``memory``: bytes of the machine (None = plenty). ``on_row`` hears of
-    each row as it is done. Raises `ValueError` where neither profile nor model is given.
+    With a ``profile``, time is virtual and no weights are needed. Without one, ``model`` really computes and its steps
+    are timed. Idle time is skipped in both cases. ``memory``: bytes of the machine (None = plenty). ``on_row`` is
+    called with each row once it is done. Raises `ValueError` if neither profile nor model is given.
     """
     if profile is None and model is None:
         raise ValueError("a plan needs a device profile, or a model to measure this machine with")
@@ -165,7 +166,7 @@ def _measured_row(plan: ContextPlan, drive: Drive) -> PlanRow:
         first_token=_mean(firsts),
         first_token_p95=_high(firsts),
         average_busy=drive.core.metrics.busy_per_decode,
-        pool_peak=min(plan.n_cells, drive.peak_active),  # a batch that found no room counts as far as there is room
+        pool_peak=min(plan.n_cells, drive.peak_active),  # a batch that did not fit counts only as far as it would fit
         n_purged=drive.n_purged,
         n_overflows=drive.n_overflows,
         failure=next((done.error for done in drive.done if done.error), None),

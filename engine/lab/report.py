@@ -20,7 +20,7 @@ _LEGEND = (
 
 
 def format_plan(result: PlanResult) -> str:
-    """The table, what it means, and which flags did best; lines end without blanks."""
+    """The table, what it means, and which flags did best; no line ends with spaces."""
     static = "; static batching" if result.batching == "static" else ""
     lines = [f"{result.workload.about}; times of {result.device}{static}", ""]
     lines += _table([_HEADS, *[_cells(row) for row in result.rows if row.error is None]])
@@ -50,7 +50,7 @@ def _number(value: float | None) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns as wide as they need, numbers to the right."""
+    """Align the columns to the right, as wide as they need to be."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
     return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
@@ -61,7 +61,7 @@ def _notes(result: PlanResult) -> list[str]:
         if row.failure is not None:
             lines.append(f"{_flags(row)}: {row.n_failed} failed: {row.failure}")
         if row.n_truncated:
-            lines.append(f"{_flags(row)}: {row.n_truncated} answers were cut since the context was full")
+            lines.append(f"{_flags(row)}: {row.n_truncated} answers were cut off because the context was full")
     best = result.best
     if best is None:
         lines.append("no candidate served every request in full: give -c more, or make prompts and answers shorter")
@@ -75,7 +75,7 @@ def _flags(row: PlanRow) -> str:
 
 
 def draw_plan(result: PlanResult, width: int = 80, height: int = 24) -> str:
-    """Tokens per second together, and below it the mean wait, as bars over the candidates; text without colours."""
+    """Bars over the candidates: tokens per second of all requests, and below, the mean wait; text without colours."""
     rows = [row for row in result.rows if row.error is None]
     if not rows:
         return "nothing to draw: no candidate starts"

@@ -1,4 +1,4 @@
-"""What arrives when: request mixes that are the same at every run."""
+"""Which requests arrive when: mixes that are the same in every run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TAIL = 0.7  # sigma of the log-normal lengths
 
 
 class WorkloadError(ValueError):
-    """A workload that cannot be meant; the text is one line."""
+    """A workload that makes no sense; the text is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How many tokens: always ``low``, evenly ``low`` to ``high``, or around ``low`` with a long tail (log-normal)."""
+    """Numbers of tokens: ``low``, uniform from ``low`` to ``high``, or around ``low`` with a long tail (log-normal)."""
 
     low: int
     high: int | None = None
@@ -40,7 +40,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A request: when it comes (seconds), tokens of its prompt and of its answer."""
+    """A request: when it arrives (seconds), and the tokens of its prompt and of its answer."""
 
     at: float
     n_prompt: int
@@ -49,7 +49,7 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Arrivals in order of time. The first ``shared`` tokens are the same in every prompt; ``seed`` makes the rest."""
+    """Arrivals in order of time. The first ``shared`` tokens are the same in all prompts; ``seed`` makes the rest."""
 
     about: str
     arrivals: tuple[Arrival, ...]
@@ -58,7 +58,7 @@ class Workload:
 
     @property
     def n_answer_tokens(self) -> int:
-        """Tokens all answers have together, if none is cut."""
+        """Tokens of all answers together, if none is cut off."""
         return sum(arrival.n_answer for arrival in self.arrivals)
 
 
@@ -72,7 +72,7 @@ def burst(
     shared: int = 0,
     seed: int = 0,
 ) -> Workload:
-    """``count`` requests at once, ``times`` times with ``every`` seconds between. Raises `WorkloadError`."""
+    """``count`` requests at once, ``times`` times, ``every`` seconds apart. Raises `WorkloadError`."""
     _check(count * times, "n")
     dice = random.Random(seed)
     moments = (every * number for number in range(times) for _ in range(count))
@@ -84,7 +84,7 @@ def burst(
 def poisson(
     rate: float, seconds: float, prompt: Lengths, answer: Lengths, *, shared: int = 0, seed: int = 0
 ) -> Workload:
-    """Requests that come independently, ``rate`` a second on average, for ``seconds``. Raises `WorkloadError`."""
+    """Requests that arrive independently, ``rate`` a second on average, for ``seconds``. Raises `WorkloadError`."""
     if not (0 < rate < math.inf and 0 < seconds < math.inf):
         raise WorkloadError("rate and seconds must be above 0, as in poisson rate=0.5 seconds=60")
     _check(rate * seconds, "rate × seconds")
@@ -115,8 +115,8 @@ def _check(count: float, name: str) -> None:
 def parse_workload(text: str) -> Workload:
     """Read ``burst n=8 prompt=61 answer=64`` or ``poisson rate=0.5 seconds=60 prompt=20..800 answer=100~ seed=1``.
 
-    A length is a number, ``20..800`` (evenly) or ``100~`` (around 100 with a long tail). Further words: ``every`` and
-    ``times`` (burst), ``shared`` (tokens that all prompts begin with), ``seed``. Raises `WorkloadError`.
+    A length is a number, ``20..800`` (uniform) or ``100~`` (around 100 with a long tail). Other words: ``every`` and
+    ``times`` (burst), ``shared`` (number of tokens that all prompts begin with), ``seed``. Raises `WorkloadError`.
     """
     kind, *words = text.replace(",", " ").split() or [""]
     values = _Values(words)
@@ -135,7 +135,7 @@ def parse_workload(text: str) -> Workload:
 
 
 class _Values:
-    """``name=value`` words, each to be taken once."""
+    """``name=value`` words, each taken once."""
 
     def __init__(self, words: list[str]) -> None:
         self._texts: dict[str, str] = {}
@@ -173,6 +173,6 @@ class _Values:
         return Lengths(numbers[0], numbers[1] if dots else None, text.endswith("~"))
 
     def refuse_rest(self) -> None:
-        """Complain about names that nobody took."""
+        """Complain about the names that were not taken."""
         for name in self._texts:
-            raise WorkloadError(f"{name}: no such word here")
+            raise WorkloadError(f"{name}: there is no such word in this workload")

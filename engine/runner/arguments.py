@@ -1,4 +1,4 @@
-"""A child's command line: the flags about slots and context, which a retune changes, and all others."""
+"""A child's command line: the flags about slots and context, which a retune changes, and all the others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LAUNCH = {name: flag for flag in FLAGS if flag.field.startswith("launch.") for n
 SECRETS = {"--api-key": "LLAMA_API_KEY", "--hf-token": "HF_TOKEN", "-hft": "HF_TOKEN"}
 MODEL_NAMES = ("-m", "--model")
 EVERYWHERE = ("0.0.0.0", "::")
-"""Hosts that mean all addresses of this machine."""
+"""Hosts that stand for all addresses of this machine."""
 
 
 def split_arguments(words: Sequence[str]) -> tuple[LaunchFlags, list[str]]:
-    """Take the launch flags out of a command line. Raises `BackendError` where one of them is wrong."""
+    """Separate the launch flags from the other words of a command line. Raises `BackendError` if a flag is invalid."""
     launch: list[str] = []
     others: list[str] = []
     rest = list(words)
@@ -46,7 +46,7 @@ def model_path(words: Sequence[str]) -> str | None:
 
 
 def option(words: Sequence[str], *names: str) -> str | None:
-    """The value of an option in a command line; the last one counts, as for llama-server."""
+    """The value of an option in a command line; the last one counts, as it does for llama-server."""
     found = None
     for place, word in enumerate(words):
         name, equals, value = word.partition("=")
@@ -56,7 +56,7 @@ def option(words: Sequence[str], *names: str) -> str | None:
 
 
 def address_of(words: Sequence[str], environ: Mapping[str, str]) -> tuple[str, int | None]:
-    """Host and port a server is asked to listen at; no port, or 0, is any free one. Raises `BackendError`."""
+    """Host and port that a server is to listen on; port None = any free one. Raises `BackendError`."""
     host = option(words, "--host") or environ.get("LLAMA_ARG_HOST") or "127.0.0.1"
     if host.endswith(".sock"):
         raise BackendError(f"--host {host}: a socket file cannot be watched; name an address, or leave it out")
@@ -67,7 +67,7 @@ def address_of(words: Sequence[str], environ: Mapping[str, str]) -> tuple[str, i
 
 
 def url_of(words: Sequence[str], environ: Mapping[str, str], port: int) -> str:
-    """Where a server with this command line can be reached from here."""
+    """The URL at which a server with this command line can be reached from here."""
     host, _ = address_of(words, environ)
     host = "127.0.0.1" if host in EVERYWHERE else f"[{host}]" if ":" in host else host
     secure = option(words, "--ssl-cert-file") or environ.get("LLAMA_ARG_SSL_CERT_FILE")
@@ -76,7 +76,7 @@ def url_of(words: Sequence[str], environ: Mapping[str, str], port: int) -> str:
 
 
 def api_key_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """The first of its keys, so that we may look at it."""
+    """The first of its API keys, which we need to watch it."""
     told = option(words, "--api-key") or environ.get("LLAMA_API_KEY")
     if told:
         return told.split(",")[0]
@@ -89,7 +89,7 @@ def api_key_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
 
 
 def command_to_copy(words: Sequence[str]) -> str:
-    """The command line for a shell; in place of a secret stands the variable that may hold it."""
+    """The command line for a shell, with secrets replaced by the variables that may hold them."""
     shown: list[str] = []
     rest = iter(words)
     for word in rest:

@@ -1,4 +1,4 @@
-"""A real llama-server as our child, behind the Backend protocol: watched like any other, and restarted by a retune."""
+"""A llama-server as our child, behind the Backend protocol: watched like any other, and restarted by a retune."""
 
 from __future__ import annotations
 
@@ -43,7 +43,11 @@ _STARTING = Health(HealthState.CONNECTING, "llama-server has not opened its port
 
 
 class RunnerBackend:
-    """Owns one child at a time. ``arguments`` are llama-server's. Raises `BackendError`."""
+    """Owns one child at a time. ``arguments`` are llama-server's. Raises `BackendError`.
+
+    The child's log arrives in a thread of its own, restarts run in the worker thread, and the screen's thread calls
+    the rest; ``_lock`` guards which child is the current one.
+    """
 
     def __init__(self, arguments: Sequence[str], *, server_bin: str | None = None) -> None:
         self._binary = find_binary(server_bin)
@@ -64,12 +68,12 @@ class RunnerBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything; the child is ours, so nothing asks for a confirmation."""
+        """Everything; the child is ours, so nothing needs to be confirmed."""
         return CAPABILITIES
 
     @property
     def flags(self) -> LaunchFlags:
-        """Launch flags of the present child."""
+        """Launch flags of the current child."""
         return self._flags
 
     def start(self) -> None:
@@ -78,7 +82,7 @@ class RunnerBackend:
         self._launch(self._flags)
 
     def _read_model(self) -> None:
-        """Sizes for the preview, from the model file where one is named."""
+        """Read the sizes for the preview from the model file, if the command line names one."""
         from ..loading import StartError, facts_of_file
 
         path = model_path(self._others)
@@ -92,7 +96,7 @@ class RunnerBackend:
         """Start a child with these flags and watch it."""
         extra = [word for word in ("--metrics",) if word not in self._others]
         if not {"-lv", "--verbosity", "--log-verbosity", "-v", "--verbose"} & set(self._others):
-            extra += ["-lv", "4"]  # the pool's size stands in the trace lines only
+            extra += ["-lv", "4"]  # only the trace lines reveal the pool's size
         self._log = LogReader(time.monotonic)
         words = [*self._others, *flags.arguments(), *extra]
         process = ServerProcess(self._binary, words, self._hear, host=self._host, port=self._port)
@@ -110,7 +114,7 @@ class RunnerBackend:
         self._ring.extend([Notice(time.monotonic(), text, severity)])
 
     def latest(self) -> Snapshot:
-        """Return the newest snapshot, completed by what the log tells."""
+        """Return the newest snapshot, completed with what the log reveals."""
         with self._lock:
             process, remote = self._process, self._remote
         if process is None or remote is None:
@@ -124,7 +128,7 @@ class RunnerBackend:
         return snapshot
 
     def _ending(self, process: ServerProcess) -> Health:
-        """The child ended by itself: how, and its last words."""
+        """How the child ended by itself, with its last words."""
         if self._ended is None:
             message = how_it_ended(process.exit_code or 0, process.last_words(40))
             advice = "see the log; press t to start it again with other flags, q to quit"
@@ -133,7 +137,7 @@ class RunnerBackend:
         return self._ended
 
     def events(self, after: int) -> EventBatch:
-        """Return what happened after a cursor: the child's log and what HTTP showed."""
+        """Return what happened after a cursor, in the child's log and over HTTP."""
         with self._lock:
             remote, heard = self._remote, self._heard
         if remote is not None:
@@ -144,7 +148,7 @@ class RunnerBackend:
         return self._ring.after(after)
 
     def submit(self, request: FireRequest) -> Sequence[Ticket]:
-        """Fire prompts at the child."""
+        """Send prompts to the child."""
         return self._watched().submit(request)
 
     def details(self, slot: int) -> Future[SlotDetails]:
@@ -157,7 +161,7 @@ class RunnerBackend:
         return self._remote
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
-        """Say what a restart with other flags would do and lose."""
+        """Say what a restart with other flags would do, and what would be lost."""
         facts = self._facts or ModelFacts(n_ctx_train=self._last.facts.n_ctx_train or 2**31 - 1)
         command = command_to_copy(["llama-server", *self._others, *flags.arguments()])
         try:
@@ -211,13 +215,13 @@ class RunnerBackend:
             self._remote.look_now()
 
     def set_interval(self, seconds: float) -> None:
-        """Ask every so many seconds."""
+        """Poll the child at this interval."""
         self._interval = seconds
         if self._remote is not None:
             self._remote.set_interval(seconds)
 
     def choose_model(self, name: str) -> None:
-        """Pick one of a router's models."""
+        """Watch one of a router's models."""
         self._watched().choose_model(name)
 
     def close(self) -> None:
@@ -230,7 +234,7 @@ class RunnerBackend:
 
 
 def _lost_requests(snapshot: Snapshot) -> str:
-    """What a restart ends, as far as it is known: a request that waits is lost as one that runs is."""
+    """What a restart would end, as far as known: waiting requests are lost just as running ones are."""
     if snapshot.busy is None:
         return "all requests"
     if snapshot.waiting.count is None:
@@ -246,7 +250,7 @@ def _lost_tokens(snapshot: Snapshot) -> str:
 
 
 def _completed(snapshot: Snapshot, told: ChildFacts, flags: LaunchFlags) -> Snapshot:
-    """Add what the log and the flags tell and HTTP does not: the pool's mode and size, and what was asked for."""
+    """Add what only the log and the flags reveal: the pool's mode and size, and what was asked for."""
     if told.unified is None:
         return snapshot
     facts = replace(

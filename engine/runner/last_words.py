@@ -1,4 +1,4 @@
-"""Why a llama-server ended, in one line: how, and the line of its log that says the most about it."""
+"""Why a llama-server ended, in one line: how, and the line of its log that explains it best."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LONGEST = 200  # characters
 
 
 def how_it_ended(exit_code: int, lines: Sequence[str]) -> str:
-    """From its exit code (above 128 a signal's, as shells have it) and its last lines."""
+    """Explain an exit code (above 128 a signal's, as in shells) with the last lines of the log."""
     killer = _signal_name(exit_code)
     told = [line for line in lines if line.strip()]
     aborted = next((line for line in told if ABORTED.search(line)), None)
     if killer:
         return _line(f"llama-server was killed by {killer}", aborted or (told[-1] if told else ""))
-    # Errors come in a row, each caller naming the one before: the first says what was wrong.
+    # Errors come in a row, as each caller reports the one before: the first says what was wrong.
     error = next((line for line in told if _is_error(line)), None)
     return _line(f"llama-server ended with exit code {exit_code}", aborted or error or (told[-1] if told else ""))
 

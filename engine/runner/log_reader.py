@@ -1,4 +1,4 @@
-"""What a llama-server's log tells that HTTP does not (spec §9): the pool's mode, slot choices, shifts, purges."""
+"""Reads from a llama-server's log what HTTP does not report: the pool's mode, choices, shifts, purges (spec §9)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN_PREFIXES = ("srv ", "slot ", "que ", "res ")
 
 @dataclass(frozen=True, slots=True)
 class ChildFacts:
-    """What the log has told so far; None = not yet. ``kv_bytes`` is rounded as the log rounds it."""
+    """What the log has revealed; None = nothing yet. ``kv_bytes`` is rounded as in the log."""
 
     n_slots: int | None = None
     n_ctx_slot: int | None = None
@@ -40,7 +40,7 @@ class ChildFacts:
 
 
 class LogReader:
-    """Reads lines one by one. ``now`` gives the time for events, seconds of the watcher's clock."""
+    """Reads lines one by one. ``now`` returns the time for events, in seconds of the watcher's clock."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.facts = ChildFacts()
@@ -48,7 +48,7 @@ class LogReader:
         self._chosen: dict[int, tuple[HowChosen, float | None, float | None]] = {}
 
     def read(self, line: str) -> list[Event]:
-        """Take a line in; returns what happened, the line itself included where a person would want it."""
+        """Read a line and return what happened, including the line itself if it is worth showing."""
         found = LINE.match(line)
         level, text = (found[1], found[2]) if found else ("I", line)
         events: list[Event] = []

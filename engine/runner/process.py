@@ -1,4 +1,4 @@
-"""A llama-server as our child, behind a guard: finding the binary, starting, stopping, its last words."""
+"""A llama-server as our child, behind a guard: finding the binary, starting and stopping it, and its last words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ADDRESS = ("--host", "--port")
 
 
 def find_binary(given: str | None) -> str:
-    """The binary by option, ``LLAMA_SERVER_BIN``, then PATH. Raises `BackendError`."""
+    """Find the binary by the option, ``LLAMA_SERVER_BIN``, or PATH. Raises `BackendError`."""
     name = given or os.environ.get("LLAMA_SERVER_BIN") or "llama-server"
     found = shutil.which(name)
     if found is None:
@@ -34,7 +34,7 @@ def find_binary(given: str | None) -> str:
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens on now."""
+    """A port of the loopback address that is free at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -42,7 +42,7 @@ def free_port() -> int:
 
 
 def without_address(arguments: Sequence[str]) -> list[str]:
-    """The arguments without ``--host`` and ``--port``, which come last."""
+    """Drop ``--host`` and ``--port``, which are put at the end instead."""
     kept: list[str] = []
     skip = False
     for word in arguments:
@@ -56,7 +56,7 @@ def without_address(arguments: Sequence[str]) -> list[str]:
 
 
 class ServerProcess:
-    """One run of the server. ``on_line`` gets each log line in a thread of its own; no port means any free one."""
+    """One run of the server. ``on_line`` is called for each log line, in a thread of its own; port None = a free one."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class ServerProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; above 128 where a signal ended it, or its guard and so it."""
+        """None while it runs; above 128 if a signal ended it, or ended its guard and thus it."""
         code = self._process.poll()
         return code if code is None or code >= 0 else 128 - code
 

@@ -49,7 +49,7 @@ def test_words_make_what_functions_make() -> None:
         ("burst prompt=0", "prompt=0: write 64"),
         ("burst prompt=30..20", "prompt=30..20"),
         ("burst prompt=²", "prompt=²"),
-        ("burst rate=3", "rate: no such word here"),
+        ("burst rate=3", "rate: there is no such word"),
         ("poisson rate=-1", "rate=-1"),
         ("poisson rate=nan", "rate=nan"),
         ("poisson rate=0 seconds=5", "above 0"),
