@@ -111,12 +111,14 @@ class RequestView:
     finish: str | None = None  # eos, limit, word, or the text of the error
     truncated: bool | None = None
     status: int | None = None  # HTTP status of a failure
+    waits_since: float | None = None  # when it lost its slot to a retune, while it has no other yet
 
     def waited(self, now: float) -> float | None:
         """Seconds it waited for a slot, or has waited so far."""
-        if self.queue_wait is None and not self.state.is_over:
-            return now - self.fired_at
-        return self.queue_wait
+        if self.state.is_over or (self.queue_wait is not None and self.waits_since is None):
+            return self.queue_wait
+        since = self.fired_at if self.waits_since is None else self.waits_since
+        return (self.queue_wait or 0.0) + now - since
 
 
 class Ticket(Protocol):

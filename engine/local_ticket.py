@@ -61,13 +61,16 @@ class LocalTicket(BaseTicket):
 
     def _started(self, slot: int, n_prompt: int, n_cached: int) -> None:
         with self._lock:
-            view = self._view
+            view, now = self._view, self._clock()
             if view.n_prompt is not None:  # started again after the engine was rebuilt
                 n_prompt, n_cached = view.n_prompt, view.n_cached or 0
+            if view.waits_since is not None and self._first_token_at is not None:
+                self._first_token_at += now - view.waits_since
             self._change(
                 state=RequestState.PROMPT if view.n_decoded is None else RequestState.GENERATING,
                 slot=slot,
-                queue_wait=self._elapsed() if view.queue_wait is None else view.queue_wait,
+                queue_wait=view.waited(now),
+                waits_since=None,
                 n_prompt=n_prompt,
                 n_cached=n_cached,
             )
@@ -75,7 +78,7 @@ class LocalTicket(BaseTicket):
     def _requeued(self) -> None:
         with self._lock:
             if not self._view.state.is_over:
-                self._change(state=RequestState.WAITING, slot=None)
+                self._change(state=RequestState.WAITING, slot=None, waits_since=self._clock())
 
     def _generated(self, result: Partial) -> None:
         with self._lock:

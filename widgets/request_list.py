@@ -124,12 +124,17 @@ class RequestList(RowList[RequestView]):
             Column("waited", 9, 4, self._waited),
             Column("1st token", 9, 5, lambda row, _: says(duration(row.first_token))),
             Column("tokens", 6, 6, lambda row, width: says(count(row.n_decoded, width))),
-            Column("tok/s", 6, 3, lambda row, _: says(rate(row.tokens_per_second), "generating")),
+            Column("tok/s", 6, 3, _speed),
             Column("prompt, then end", 9, 7, _end, right=False, widest=60),
         ]
 
     def _waited(self, row: RequestView, _: int) -> Line:
         return says(duration(row.waited(self._now)), "waiting" if row.state is RequestState.WAITING else "")
+
+
+def _speed(row: RequestView, _: int) -> Line:
+    """Its speed; one that lost its slot to a retune has none until it has another."""
+    return NOTHING if row.state is RequestState.WAITING else says(rate(row.tokens_per_second), "generating")
 
 
 def _end(row: RequestView, width: int) -> Line:

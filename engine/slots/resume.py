@@ -33,9 +33,10 @@ class Resume:
     t_prompt_last: int
     t_gen_last: int
     started_at: int
+    taken_at: int
 
     @classmethod
-    def of(cls, slot: Slot) -> Resume:
+    def of(cls, slot: Slot, now: int) -> Resume:
         """Take it from a slot whose prompt was begun."""
         job = slot.job
         assert job is not None
@@ -57,10 +58,12 @@ class Resume:
             t_prompt_last=slot.t_prompt_last,
             t_gen_last=slot.t_gen_last,
             started_at=slot.started_at,
+            taken_at=now,
         )
 
     def put(self, slot: Slot) -> None:
-        """Give it to the slot that continues the run."""
+        """Give it to the slot that continues the run, which has just started; the time between counts as none of it."""
+        pause = slot.started_at - self.taken_at
         slot.n_gen = self.n_gen
         slot.text = bytearray(self.text)
         slot.n_sent = self.n_sent
@@ -71,7 +74,7 @@ class Resume:
         slot.truncated = self.truncated
         slot.n_prompt_cached = self.n_prompt_cached
         slot.n_prompt_before = self.n_prompt_processed
-        slot.t_start = self.t_start
-        slot.t_prompt_last = self.t_prompt_last
-        slot.t_gen_last = self.t_gen_last
-        slot.started_at = self.started_at
+        slot.t_start = self.t_start + pause
+        slot.t_prompt_last = self.t_prompt_last + pause
+        slot.t_gen_last = self.t_gen_last + pause
+        slot.started_at = self.started_at + pause

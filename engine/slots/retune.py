@@ -42,7 +42,8 @@ class TakenWork:
 def take_work(state: CoreState) -> TakenWork:
     """Take everything out of a core between two iterations; it is not to be used afterwards."""
     busy = state.busy()
-    running = sorted((_running(slot) for slot in busy if not _is_waiting_child(slot)), key=lambda run: run.job.task)
+    runs = (_running(slot, state.now) for slot in busy if not _is_waiting_child(slot))
+    running = sorted(runs, key=lambda run: run.job.task)
     waiting = (*state.queue.waiting(), *(job for job in state.queue.main if isinstance(job, CancelJob)))
     for slot in busy:
         slot.job = slot.sampler = None
@@ -64,7 +65,7 @@ def _is_waiting_child(slot: Slot) -> bool:
     return slot.phase == Phase.WAIT_OTHER
 
 
-def _running(slot: Slot) -> RunningJob:
+def _running(slot: Slot, now: int) -> RunningJob:
     """The job that continues a slot's run: its prompt is what the slot has seen and sampled."""
     job = slot.job
     assert job is not None
@@ -72,7 +73,7 @@ def _running(slot: Slot) -> RunningJob:
     if slot.n_gen == 0:
         return RunningJob(job, n_computed)
     seen = np.append(slot.held, np.int32(slot.sampled)) if slot.phase == Phase.GENERATING else job.prompt
-    alone = replace(_alone(job), prompt=seen, resume=Resume.of(slot))
+    alone = replace(_alone(job), prompt=seen, resume=Resume.of(slot, now))
     return RunningJob(alone, n_computed)
 
 
@@ -91,6 +92,7 @@ def put_work(taken: TakenWork, state: CoreState) -> RetuneReport:
     state.events[:0] = taken.events
     for run in taken.running:
         for each in (run.job, *run.job.children):
+            each.posted = state.now
             state.emit(Requeued(each.task, each.index))
         _post(run.job, state)
     for job in taken.waiting:

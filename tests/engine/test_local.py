@@ -102,6 +102,22 @@ def test_a_retune_loses_no_token_and_repeats_none(start: Start) -> None:
     assert any(isinstance(event, Retuned) for event in backend.events(0).events)
 
 
+def test_one_that_lost_its_slot_waits_from_then_on_and_keeps_its_speed(start: Start) -> None:
+    backend = start("-c 2048 -np 2", pace=SLOW)
+    tickets = backend.submit(FireRequest("one", count=2, n_predict=40))
+    until(backend, lambda: all((ticket.view().n_decoded or 0) > 5 for ticket in tickets))
+    backend.retune(LaunchFlags(ctx_size=2048, parallel=1)).result(20)
+    until(backend, lambda: any(ticket.view().state is RequestState.GENERATING for ticket in tickets))
+    (waiting,) = (ticket for ticket in tickets if ticket.view().state is RequestState.WAITING)
+    view, now = waiting.view(), backend.latest().time
+    assert 0 < (view.waited(now) or 0) < now - view.fired_at - 5 * SLOW.step / 1000
+    assert view.waited(now + 1) == pytest.approx((view.waited(now) or 0) + 1)
+    until(backend, all_over(list(tickets)))
+    assert (waiting.view().queue_wait or 0) > 20 * SLOW.step / 1000
+    fast = [ticket.view().tokens_per_second or 0 for ticket in tickets]
+    assert min(fast) > 0.6 * max(fast)
+
+
 def test_a_prompt_is_seen_while_it_is_worked_on_whenever_one_looks(start: Start) -> None:
     backend = start("-c 512 -np 1", pace=DeviceProfile("slow prompts", "for tests", 1.0, 0.0, 400.0, 0.0))
     first, second = (fire(backend, words, n_predict=5)[0] for words in ("one", "another"))

@@ -53,6 +53,17 @@ async def test_a_cancelled_request_is_still_known_by_its_prompt() -> None:
         assert RUNNING.prompt in requests.text
 
 
+async def test_one_that_lost_its_slot_adds_to_its_wait_and_has_no_speed_meanwhile() -> None:
+    requests = RequestList()
+    again = replace(RUNNING, state=RequestState.WAITING, slot=None, queue_wait=2.0, waits_since=NOW - 5)
+    async with hosting(requests, size=(120, 24)) as pilot:
+        requests.show(look(requests=[again]))
+        await pilot.pause()
+        row = requests.text.splitlines()[1]
+        assert row.split()[:9] == ["2", "◌", "waiting", "–", "7.0", "s", "0.6", "s", "31"]
+        assert row.split()[9] == "–"
+
+
 async def test_waiting_times_go_on() -> None:
     requests = RequestList()
     async with hosting(requests) as pilot:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from slotview.engine.backend import RetuneReport
-from slotview.engine.events import Retuned
+from slotview.engine.events import Retuned, TaskStarted
 from slotview.engine.slots.core import Core
-from tests.engine.slots.desk import Desk, numbered, plan_of
+from tests.engine.slots.desk import STEP_US, Desk, numbered, plan_of
 
 
 def retune(desk: Desk, **flags: Any) -> RetuneReport:
@@ -39,6 +39,21 @@ def test_running_requests_go_on_to_the_text_they_would_have_had() -> None:
 
 def test_a_retune_of_idle_slots_counts_nothing() -> None:
     assert retune(Desk(parallel=4, ctx_size=2048), parallel=2, ctx_size=2048).summary == "no request was running"
+
+
+def test_waiting_for_a_slot_again_is_told_from_the_retune_on_and_is_no_time_of_generation() -> None:
+    desk = Desk(parallel=2, ctx_size=512)
+    tasks = [desk.ask(numbered(5, i), n_predict=20) for i in range(2)]
+    desk.step(6)
+    at = desk.now
+    retune(desk, parallel=1, ctx_size=512)
+    desk.step(2)
+    (waiting,) = desk.core.snapshot(desk.now).waiting.requests or ()
+    assert waiting.since == at / 1e6
+    desk.run()
+    first, second = (desk.final(task).timings.predicted_us for task in tasks)
+    assert abs(first - second) <= STEP_US
+    assert desk.happened(TaskStarted)[-1].waited == pytest.approx((first - 6 * STEP_US) / 1e6, abs=4 * STEP_US / 1e6)
 
 
 @pytest.mark.parametrize("chain", [{"repeat_penalty": 1.3}, {"mirostat": 2, "mirostat_eta": 0.5}])
