@@ -1,4 +1,4 @@
-"""Bars drawn with eighths of a block; a tone's bar has the tone "bar-…"."""
+"""Bars drawn in eighths of a block; the bar of a tone has the tone "bar-…"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def bar(fraction: float, width: int, tone: str) -> Line:
-    """A bar of ``width`` cells, filled from 0 to 1; what is not nothing shows at least an eighth of a cell."""
+    """A bar of ``width`` cells, filled by a fraction from 0 to 1; any fraction above 0 shows."""
     inside = min(1.0, max(0.0, fraction))
     eighths = min(8 * width, max(round(inside * width * 8), 1 if inside > 0 else 0))
     full, rest = divmod(eighths, 8)
@@ -21,7 +21,7 @@ def bar(fraction: float, width: int, tone: str) -> Line:
 
 
 def parts_bar(parts: Sequence[tuple[float, str]], whole: float, width: int) -> Line:
-    """Consecutive parts of a whole, each (amount, tone), and the free rest. Parts above the whole fill the bar."""
+    """Consecutive parts of a whole, each (amount, tone), and the rest. If they exceed the whole, they fill the bar."""
     amounts = [max(0.0, amount) for amount, _ in parts]
     free = max(0.0, whole - sum(amounts))
     cells = shares([*amounts, free], width)
@@ -30,7 +30,7 @@ def parts_bar(parts: Sequence[tuple[float, str]], whole: float, width: int) -> L
 
 
 def shares(amounts: Sequence[float], width: int) -> list[int]:
-    """Divide ``width`` cells by amounts (largest remainder); any amount above 0 gets a cell while there are cells."""
+    """Divide ``width`` cells by amounts (largest remainder); amounts above 0 get a cell, as far as there are any."""
     total = sum(amounts)
     if total <= 0:
         return [0] * (len(amounts) - 1) + [width]

@@ -1,4 +1,4 @@
-"""Small charts over time, drawn with braille dots: two columns and four rows of dots in a cell."""
+"""Small charts over time, drawn with braille dots: two columns and four rows of dots per cell."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Chart:
     def draw(
         self, history: Sequence[Point], now: float, width: int, height: int, top: float | None = None
     ) -> list[Line]:
-        """Draw ``height`` lines with the scale at the left; the last one names the times where there are 4 or more.
+        """Draw ``height`` lines with the scale at the left; if there are 4 or more, the last one names the times.
 
-        ``top`` is the scale's upper end; None = a round number above the largest value.
+        ``top`` is the upper end of the scale; None = a round number above the largest value.
         """
         rows = height - 1 if height >= 4 else height
         n_cells = max(1, width - _GUTTER)
@@ -68,7 +68,7 @@ class Chart:
 
 
 def nice_top(value: float) -> float:
-    """The next of 1, 2, 5 × 10ⁿ at or above a value; 1 for nothing."""
+    """The smallest 1, 2 or 5 × 10ⁿ that is not below a value; 1 for 0."""
     if value <= 0:
         return 1.0
     unit = 10.0 ** floor(log10(value))
@@ -76,24 +76,24 @@ def nice_top(value: float) -> float:
 
 
 def sparkline(values: Sequence[float | None], top: float) -> str:
-    """One cell for a value, up to ``top`` above 0; a blank where it is not known."""
+    """One cell per value, on a scale from 0 to ``top``; a space if the value is not known."""
     return "".join(" " if value is None else _BARS[min(7, max(0, round(7 * value / top)))] for value in values)
 
 
 def _level(value: float, top: float, dots: int) -> int:
-    """Height in dots: 0 for nothing, at least 1 for anything."""
+    """Height in dots: 0 for 0, at least 1 for anything above."""
     level = min(dots, round(dots * value / top))
     return max(1, level) if value > 0 else 0
 
 
 def _areas(levels: Sequence[int | None]) -> Iterator[int]:
-    """Bits of every column's dots from the bottom, filled up to its level."""
+    """Bits for each column's dots, from the bottom: filled up to its level."""
     for level in levels:
         yield (1 << (level or 0)) - 1
 
 
 def _steps(levels: Sequence[int | None], breaks: Sequence[bool]) -> Iterator[int]:
-    """Bits of every column's dots: its level, joined to the one before unless that is unknown or broken off."""
+    """Bits for each column's dots: its level, joined to the one before unless that is unknown or there is a break."""
     before: int | None = None
     for level, is_break in zip(levels, breaks, strict=True):
         if level is None:

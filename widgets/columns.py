@@ -1,4 +1,4 @@
-"""Columns of a table: what each says of a row, and which of them a width has room for."""
+"""Columns of a table: what each shows of a row, and which of them fit into a width."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ RowT = TypeVar("RowT")
 
 NOTHING: Line = ((UNKNOWN, "faint"),)
 """A cell whose value is not known or does not apply."""
-_ROOM = 8  # cells that a column grows by before gaps do
+_ROOM = 8  # cells for a column to grow by before gaps widen
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[RowT]):
-    """A column; the one with the highest ``rank`` goes first where there is no room.
+    """A column; the one with the highest ``rank`` is the first to be left out.
 
-    ``cell`` makes one span, which is padded, or several, which fill the width already. ``widest`` above ``width`` lets
-    the column grow into room that is left over.
+    ``cell`` makes one span, which is padded, or several, which already fill the width. If ``widest`` is above
+    ``width``, the column may grow into free room.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Column(Generic[RowT]):
 
 @dataclass(frozen=True, slots=True)
 class Layout(Generic[RowT]):
-    """The columns a width has room for, with the gap between them."""
+    """The columns that fit into a width, and the gap between them."""
 
     columns: tuple[Column[RowT], ...]
     gap: int
@@ -57,12 +57,12 @@ class Layout(Generic[RowT]):
 
 
 def says(text: str, tone: str = "") -> Line:
-    """A cell of one text; what is unknown is faint in any tone."""
+    """A cell with one text; if that is unknown, it is faint whatever the tone."""
     return NOTHING if text == UNKNOWN else ((text, tone),)
 
 
 def lay_out(width: int, columns: Sequence[Column[RowT]]) -> Layout[RowT]:
-    """Choose the columns for ``width`` cells; what is left over goes into the column that grows, then into the gaps."""
+    """Choose the columns for ``width`` cells; free room goes to the column that grows, then to the gaps."""
     kept = list(columns)
     while len(kept) > 2 and _needed(kept, 1) > width:
         kept.remove(max(kept, key=lambda column: column.rank))

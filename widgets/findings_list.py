@@ -1,4 +1,4 @@
-"""Findings: what limits the watched server now, the evidence, and what to change."""
+"""Findings: what limits the server now, the evidence for it, and what to change."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class FindingsList(LineScroll):
             self.lay_out()
 
     def lay_out(self) -> None:
-        """Break the texts to the width there is."""
+        """Wrap the texts to the current width."""
         width = self.row_width
         self._lines = [line for finding in self._findings for line in _lines(finding, width)] if width > 4 else []
         super().lay_out()

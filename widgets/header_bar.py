@@ -1,4 +1,4 @@
-"""What is watched, how it was launched, and how it is."""
+"""What is watched, how it was started, and how it is doing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TONES = {
 
 
 class HeaderBar(LinePanel):
-    """Two or three lines that keep all they say at 80 columns; one more where something is wrong."""
+    """Two or three lines that lose nothing at 80 columns; one more if something is wrong."""
 
     DEFAULT_CSS = """
     HeaderBar {
@@ -37,7 +37,7 @@ class HeaderBar(LinePanel):
     """
 
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
-        """Make the lines; age and interval stand in the first one where source and model leave room for them."""
+        """Make the lines; age and interval are in the first one if source and model leave room for them."""
         snapshot = look.snapshot
         age = [] if look.frozen and snapshot.health.is_live else _age(snapshot)
         health, timing = _health(look), [*age, *_interval(snapshot)]
@@ -54,13 +54,13 @@ def _first(left: Line, status: Line, width: int) -> Line:
 
 
 def _is_untold(snapshot: Snapshot) -> bool:
-    """Whether nothing has been told so far: a server that was not heard yet, an engine that does not run."""
+    """Whether nothing is known yet: a server has not answered, or the engine does not run."""
     facts = snapshot.facts
     return not snapshot.health.is_live and (facts.n_slots, facts.n_ctx, facts.n_ctx_slot, snapshot.slots) == (None,) * 4
 
 
 def _identity(snapshot: Snapshot, room: int) -> Line:
-    """Source and model; where both do not fit, each has half of the room."""
+    """Source and model; if they do not both fit, each gets half of the room."""
     facts, unknown = snapshot.facts, _NOT_KNOWN if _is_untold(snapshot) else _NOT_TOLD
     source = "embedded engine" if facts.source == "embedded" else plain(facts.source, _TEXT_LIMIT) or "nothing yet"
     model = plain(facts.model, _TEXT_LIMIT) if facts.model else f"model {unknown}"
@@ -85,7 +85,7 @@ def _age(snapshot: Snapshot) -> list[Line]:
 
 
 def _interval(snapshot: Snapshot) -> list[Line]:
-    """How often a server is asked; a note of the poller tells that itself."""
+    """How often a server is polled, unless the poller's note says so already."""
     poll = snapshot.poll
     if poll is None or poll.note:
         return []
@@ -99,7 +99,7 @@ def _gap(seconds: float) -> str:
 
 
 def _launch(snapshot: Snapshot, width: int) -> list[Line]:
-    """The launch flags and what follows from them, in short words where the long ones do not fit in a line."""
+    """The launch flags and what follows from them, abbreviated if they do not fit into one line."""
     long = flow(_launch_parts(snapshot, short=False), width)
     return long if len(long) == 1 else flow(_launch_parts(snapshot, short=True), width)
 
@@ -126,7 +126,7 @@ def _fact(label: str, value: int | None, unit: str = "") -> Line:
 
 
 def _context(facts: ServerFacts) -> Line:
-    """What -c was, and what became of it."""
+    """What -c asked for, and what it came to."""
     if facts.n_ctx_asked is None:
         return _fact("-c ", facts.n_ctx)
     return (*_fact("-c ", facts.n_ctx_asked), *_fact(" → ", facts.n_ctx))
@@ -155,7 +155,7 @@ def _notes(snapshot: Snapshot, timing: list[Line], width: int) -> list[Line]:
 
 
 def _broken(note: Line, width: int) -> list[Line]:
-    """A note in pieces that fit: what is wrong is never cut off."""
+    """Break a note into pieces that fit, so that nothing of it is cut off."""
     if line_width(note) <= width:
         return [note]
     return [((row, tone),) for text, tone in note for row in wrap(text, width)]

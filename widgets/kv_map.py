@@ -1,4 +1,4 @@
-"""Who holds the KV cells: blocks in each slot's colour, by slot and not by place."""
+"""Which slots hold the KV cells, as blocks; sorted by slot, not by place in the pool."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _WHERE = "by slot, not by place in the pool"
 
 
 class KvMap(LinePanel):
-    """One block for so many cells: those of busy slots, those kept in idle slots, free ones."""
+    """A block stands for a number of cells: of busy slots, kept in idle slots, or free."""
 
     BORDER_TITLE = "KV cells"
 
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
-        """Make the blocks, with what one of them stands for."""
+        """Make the blocks, and say what one of them stands for."""
         pool = look.snapshot.pool
         if look.snapshot.slots is None:
             return _in_words(plain(slots_unknown(look.snapshot), _TEXT_LIMIT), width)[:height]
@@ -44,7 +44,7 @@ def _in_words(text: str, width: int) -> list[Line]:
 
 
 def _blocks(snapshot: Snapshot, cells: int, per_block: int) -> list[Span]:
-    """Runs of blocks: each slot that holds something, then what is free."""
+    """Runs of blocks: one for each slot that holds something, then the free ones."""
     runs: list[Span] = []
     used = 0
     for slot in snapshot.slots or ():
@@ -59,7 +59,7 @@ def _blocks(snapshot: Snapshot, cells: int, per_block: int) -> list[Span]:
 
 
 def _rows(runs: list[Span], width: int) -> list[Line]:
-    """Break the runs into rows of a width."""
+    """Break the runs into rows of ``width`` cells."""
     rows: list[Line] = []
     row: list[Span] = []
     room = width

@@ -1,4 +1,4 @@
-"""What happened, newest at the bottom: events in words, and the server's own log lines where they are known."""
+"""What happened, newest at the bottom: events in words, and the server's own log lines if they are known."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HOW: dict[HowChosen, str] = {"id": "asked for by number", "lcp": "holds its beg
 
 
 class LogView(LineScroll):
-    """A bounded tail that follows the end while it is in view."""
+    """A bounded log that follows its end while that is in view."""
 
     DEFAULT_CSS = """
     LogView { height: 1fr; min-height: 3; }
@@ -55,11 +55,11 @@ class LogView(LineScroll):
         return len(self._lines)
 
     def draw_line(self, index: int, width: int) -> Line:
-        """Make one line; what does not fit is shown to be missing."""
+        """Make one line; "…" shows that it goes on."""
         return fit(self._lines[index], width)
 
     def draw_empty(self) -> str:
-        """Say that nothing happened yet."""
+        """Say that nothing has happened yet."""
         return "nothing has happened yet"
 
     def show(self, look: Look) -> None:
@@ -70,7 +70,7 @@ class LogView(LineScroll):
             self._add([event_line(event, self._began) for event in look.events])
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follow the end from where one scrolls down to it until one scrolls up."""
+        """Follow the end once the user scrolls down to it, until they scroll up."""
         super().watch_scroll_y(old_value, new_value)
         if self.size:
             self._follows = new_value >= self.max_scroll_y
@@ -82,7 +82,7 @@ class LogView(LineScroll):
             self.scroll_end(animate=False)
 
     def _add(self, lines: list[Line]) -> None:
-        """Add lines; the view stays at the end, or where it was while the oldest lines go."""
+        """Add lines; the view stays at the end, or on the same lines while the oldest ones are dropped."""
         top = self.scroll_offset.y
         n_lost = max(0, len(self._lines) + len(lines) - _KEPT)
         self._lines.extend(lines)
@@ -92,7 +92,7 @@ class LogView(LineScroll):
 
 
 def event_line(event: Event, began: float) -> Line:
-    """An event in words, with the seconds since ``began``; a server's log line has a time of its own."""
+    """An event in words, with the seconds since ``began``; a server's log line already has a time."""
     text, tone = _words(event)
     line: Line = ((plain(text, _LONGEST), tone),)
     return line if isinstance(event, LogLine) else ((f"{max(0.0, event.time - began):8.1f} s  ", "faint"), *line)
@@ -138,7 +138,7 @@ def _task_words(event: Event) -> tuple[str, str]:
 
 
 def _how_it_ended(event: TaskEnded) -> str:
-    """Reason and tokens; of a task that ended between two looks only those that were seen."""
+    """Reason and tokens; if the task ended between two looks, only the tokens that were seen."""
     if event.reason == "unseen" and not event.error:
         return "" if event.n_decoded is None else f": {count(event.n_decoded)}+ tokens"
     return f": {event.error or event.reason}" + (

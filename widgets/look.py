@@ -1,4 +1,4 @@
-"""What every live widget is given at a refresh."""
+"""What every live widget is given at each refresh."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["NO_LOOK", "Look"]
 class Look:
     """One moment as the screen shows it.
 
-    ``requests`` are those fired from here, oldest first. ``events`` happened since the look before, each is in one look
-    only. ``frozen``: the person stopped the display while the watched thing goes on.
+    ``requests`` are those fired from here, oldest first. ``events`` happened since the look before; each is in one look
+    only. ``frozen``: the user has stopped the display while the server goes on.
     """
 
     snapshot: Snapshot = EMPTY

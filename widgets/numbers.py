@@ -1,4 +1,4 @@
-"""Numbers as a person reads them. None is not known and shows as a dash, never as 0."""
+"""Numbers as text. None means not known and shows as a dash, never as 0."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def count(value: float | None, width: int | None = None) -> str:
-    """Whole number with groups of three, "51 200"; where ``width`` cells do not hold it, "51.2k"."""
+    """A whole number in groups of three, "51 200"; if that does not fit into ``width`` cells, "51.2k"."""
     if value is None or not isfinite(value):
         return UNKNOWN
     text = f"{round(value):,}".replace(",", " ")
@@ -28,7 +28,7 @@ def rate(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Length of time: "0.4 s", "12 s", "2 m 05 s", "1 h 03 m"."""
+    """A length of time: "0.4 s", "12 s", "2 m 05 s", "1 h 03 m"."""
     if seconds is None or not isfinite(seconds):
         return UNKNOWN
     if seconds < 9.95:
@@ -42,14 +42,14 @@ def duration(seconds: float | None) -> str:
 
 
 def coarse(seconds: float) -> str:
-    """Length of time in few cells: "95 s", "10 m", "3 h"."""
+    """A length of time in few cells: "95 s", "10 m", "3 h"."""
     if seconds < 100:
         return f"{int(seconds)} s"
     return f"{int(seconds / 60)} m" if seconds < 6000 else f"{int(seconds / 3600)} h"
 
 
 def percent(part: float | None, whole: float | None) -> str:
-    """Share in percent, "9 %"; unknown where either is unknown or there is no whole."""
+    """A share in percent, "9 %"; unknown if either is unknown or the whole is 0."""
     if part is None or not whole:
         return UNKNOWN
     share = 100 * part / whole

@@ -23,7 +23,7 @@ _RAM_NOTE = "prompts kept in RAM (--cache-ram) are not shown: no endpoint tells 
 
 
 class PoolBar(LinePanel):
-    """One bar for a unified pool, a bar for each slot for a split one, one for each size it may have where unknown."""
+    """One bar for a unified pool, one per slot for a split pool, one per possible size if the size is unknown."""
 
     BORDER_TITLE = "KV pool"
 
@@ -36,7 +36,7 @@ class PoolBar(LinePanel):
         return [*_bars(pool, snapshot.slots or (), width), *_legend(pool, width), *words][:height]
 
     def show(self, look: Look) -> None:
-        """Draw the pool of a look; its mode and size stand in the title."""
+        """Draw the pool of a look, with its mode and size in the title."""
         set_title(self, _title(look.snapshot.pool))
         super().show(look)
 
@@ -65,7 +65,7 @@ def _pool_bar(pool: KvPool, cells: int, width: int) -> Line:
 
 
 def _candidate(pool: KvPool, cells: int, width: int) -> Line:
-    """What is held against a size that the pool may have."""
+    """A bar of what is held, relative to a size that the pool may have."""
     used = pool.used or 0
     share = "more than it has" if used > cells else percent(used, cells)
     label = f"if {count(cells)} cells: "
@@ -79,7 +79,7 @@ def _slot_bar_width(n_slots: int, width: int) -> int:
 
 
 def _slot_bars(slots: Sequence[SlotView], width: int) -> Line:
-    """A small bar for each slot's own cells, its id before it."""
+    """A small bar for each slot's own cells, after its id."""
     room = _slot_bar_width(len(slots), width)
     line: Line = ()
     for slot in slots:
@@ -98,7 +98,7 @@ def _slot_bar(slot: SlotView, width: int) -> Line:
 
 
 def _legend(pool: KvPool, width: int) -> list[Line]:
-    """Numbers beside the colours, with their shares where all fit in a line."""
+    """What the colours stand for, with numbers, and with shares if all that fits into one line."""
     if pool.active is None and pool.cached is None:
         return []
     long = flow(_entries(pool, pool.cells), width)
@@ -106,7 +106,7 @@ def _legend(pool: KvPool, width: int) -> list[Line]:
 
 
 def _entries(pool: KvPool, whole: int | None) -> list[Line]:
-    """What is active, cached and free; "≈" marks sums taken from the slots instead of from the cells."""
+    """What is active, cached and free; "≈" marks sums over the slots, which may miss cells."""
     mark = "≈ " if pool.estimated else ""
     free: Line = (("free: unknown", "dim"),)
     return [
@@ -122,5 +122,5 @@ def _entry(tone: str, name: str, tokens: int | None, whole: int | None) -> Line:
 
 
 def _is_elsewhere(snapshot: Snapshot) -> bool:
-    """Whether a server elsewhere is watched, whose prompt store no endpoint tells."""
+    """Whether a server elsewhere is watched; no endpoint of it reports its prompt store."""
     return snapshot.facts.source not in ("", "embedded") and snapshot.slots is not None

@@ -33,7 +33,7 @@ _GLYPHS = {
 
 
 class RequestList(RowList[RequestView]):
-    """State, slot, waits, speed and end of every request, the newest at the top."""
+    """State, slot, waiting time, speed and outcome of every request, the newest at the top."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "cancel", "Cancel", id="requests.cancel", tooltip="Give the chosen request up"),
@@ -72,7 +72,7 @@ class RequestList(RowList[RequestView]):
         self._layout: tuple[int, Layout[RequestView]] | None = None
 
     def action_cancel(self) -> None:
-        """Give the chosen request up; where there is none, none is open."""
+        """Cancel the chosen request; if there is none, the screen says so."""
         chosen = self.chosen
         self.post_message(self.CancelAllRequested() if chosen is None else self.CancelRequested(chosen.number))
 
@@ -89,7 +89,7 @@ class RequestList(RowList[RequestView]):
         return self._columns(width).row(row)
 
     def draw_empty(self) -> str:
-        """Say what to press, where that does something."""
+        """Say which key to press, if it does something."""
         return (
             "none yet: press f to fire prompts" if self._can_fire() else "none: there is no server to fire prompts at"
         )

@@ -1,4 +1,4 @@
-"""One request's text as it streams, and what is known about it."""
+"""The text of one request as it streams, and what is known about the request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RequestText"]
 
 
 class RequestText(LineScroll):
-    """Prompt and answer, wrapped; follows the end while it is in view."""
+    """Prompt and answer, wrapped; follows the end while that is in view."""
 
     DEFAULT_CSS = """
     RequestText { height: 1fr; min-height: 3; }
@@ -29,7 +29,7 @@ class RequestText(LineScroll):
 
     @property
     def n_lines(self) -> int:
-        """Lines of facts, prompt and answer, with an empty one between them."""
+        """Lines of facts, prompt and answer, with empty lines between them."""
         return 0 if self._shown is None else len(self._facts) + len(self._prompt.lines) + len(self._answer.lines) + 2
 
     def draw_line(self, index: int, width: int) -> Line:
@@ -43,14 +43,14 @@ class RequestText(LineScroll):
         return ()
 
     def show(self, look: Look) -> None:
-        """Bring the request's facts up to date; the text comes by `show_request`."""
+        """Update the facts of the request; its text comes through `show_request`."""
         if self._shown is not None:
             view, text = self._shown
             same = (request for request in look.requests if request.number == view.number)
             self.show_request(next(same, view), text)
 
     def show_request(self, view: RequestView, text: str) -> None:
-        """Show a request with all its text so far; only what was added is wrapped."""
+        """Show a request with all its text so far; only what is new is wrapped."""
         if self._shown != (view, text):
             at_end = self.scroll_offset.y >= self.max_scroll_y
             self._shown = (view, text)
@@ -59,7 +59,7 @@ class RequestText(LineScroll):
                 self.scroll_end(animate=False)
 
     def lay_out(self) -> None:
-        """Wrap what is new, or all where the width changed."""
+        """Wrap what is new, or everything if the width changed."""
         width = self.row_width
         if self._shown is not None and width > 0:
             view, text = self._shown
@@ -70,7 +70,7 @@ class RequestText(LineScroll):
 
 
 class _Wrapped:
-    """A growing text in rows. Added text changes the last row only, so the rest is left alone."""
+    """A growing text in rows. New text changes only the last row, so the others are kept."""
 
     def __init__(self, tone: str) -> None:
         self.lines: list[Line] = []
@@ -80,7 +80,7 @@ class _Wrapped:
         self._last = 0  # where the last row begins in the text
 
     def update(self, text: str, width: int) -> None:
-        """Take the text, which begins with the one before unless it is another one."""
+        """Take in the text so far; if it does not begin with the one before, it is another text."""
         if width != self._width or not text.startswith(self._text):
             self._last, self.lines = 0, []
         elif text == self._text and self.lines:

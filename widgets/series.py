@@ -1,4 +1,4 @@
-"""One value over time in steps with fixed edges, kept up to date point by point."""
+"""One value over time in steps with fixed edges, updated point by point."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ WINDOW = 120.0
 """Seconds that a chart shows."""
 
 _BRIDGED = 3.0
-"""Seconds between two answers over which a value is taken to stand."""
+"""Seconds between two answers over which a value is assumed not to have changed."""
 
 
 @dataclass(slots=True)
 class Column:
-    """One step of time: the mean of what was known in it, since the restart or the gap if one lies in it."""
+    """One step of time: the mean of the values known in it; after a restart or a gap in it, only of the later ones."""
 
     total: float = 0.0
     n: int = 0
@@ -28,12 +28,12 @@ class Column:
 
     @property
     def value(self) -> float | None:
-        """The mean; None where nothing was known."""
+        """The mean; None if nothing was known."""
         return self.total / self.n if self.n else None
 
 
 class Series:
-    """The last `WINDOW` seconds of a value. Steps begin at multiples of their length, so that old ones never change."""
+    """The last `WINDOW` seconds of a value. Steps begin at multiples of their length, so old ones never change."""
 
     def __init__(self, value_of: Callable[[Point], float | None]) -> None:
         self._value_of = value_of
@@ -42,7 +42,7 @@ class Series:
         self._columns: dict[int, Column] = {}
 
     def columns(self, history: Sequence[Point], now: float, n: int) -> list[Column]:
-        """Return ``n`` steps up to ``now``; short ones that no answer fell into repeat the one before."""
+        """Return ``n`` steps up to ``now``; steps without an answer repeat the one before, over a short time."""
         self._take(history, WINDOW / n)
         last = floor(now / self._step)
         for old in [index for index in self._columns if index <= last - n]:
@@ -53,7 +53,7 @@ class Series:
         return columns
 
     def _take(self, history: Sequence[Point], step: float) -> None:
-        """Add the points that are new; begin again where the steps or the history are others."""
+        """Add the new points; start over if the steps or the history have changed."""
         newest = history[-1].time if history else None
         if step != self._step or newest is None or (self._seen is not None and newest < self._seen):
             self._step, self._seen, self._columns = step, None, {}

@@ -1,4 +1,4 @@
-"""The columns of the slot table: what each says of a slot."""
+"""The columns of the slot table: what each shows of a slot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_BAR = 28
 
 
 class SlotRow(NamedTuple):
-    """All that a row shows."""
+    """Everything that a row shows."""
 
     slot: SlotView
     rate: SlotRate | None = None
@@ -111,7 +111,7 @@ def _rate_cell(row: SlotRow, width: int) -> Line:
 
 
 def _cached_cell(row: SlotRow, width: int) -> Line:
-    """Tokens the task found in the slot; in an idle slot those kept there, and 0 does not say that none are kept."""
+    """Tokens that the task reused; in an idle slot those kept there, unless that is 0, which proves nothing."""
     if row.slot.is_busy:
         return says(count(row.slot.n_prompt_cached, width), "cached")
     return says(count(row.slot.n_tokens, width), "cached") if row.slot.n_tokens else NOTHING

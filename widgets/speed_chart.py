@@ -1,4 +1,4 @@
-"""Tokens per second: generation and prompts of all slots together over time, and each slot's own."""
+"""Tokens per second over time: generation and prompts of all slots together, and of each slot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SLOTS_SHARE = 4  # of the lines, one in so many is for slots
 
 
 class SpeedChart(LinePanel):
-    """Two charts with a scale each, since prompts run a hundred times as fast, and a line of busy slots."""
+    """Two charts with their own scales, since prompts are a hundred times as fast, and a line about busy slots."""
 
     BORDER_TITLE = "Tokens per second"
 
@@ -28,7 +28,7 @@ class SpeedChart(LinePanel):
         self._slots = SlotSpeeds()
 
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
-        """Make charts side by side or one above the other, and the slots below."""
+        """Make the charts, side by side or one above the other, and the slots below."""
         slots = self._slots.draw(look, width, 1 if height is None else max(1, height // _SLOTS_SHARE))
         if width >= _SIDE_BY_SIDE:
             rows = _CHART_ROWS if height is None else height - len(slots)

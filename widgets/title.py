@@ -8,6 +8,6 @@ __all__ = ["set_title"]
 
 
 def set_title(widget: Widget, title: str) -> None:
-    """Set a title of our own words; the same one again draws nothing (Textual would draw the whole widget)."""
+    """Set a title, in markup, unless it is the same: Textual would redraw the whole widget."""
     if widget.border_title != title:
         widget.border_title = title

@@ -1,4 +1,4 @@
-"""The deferred queue: how many wait, who, and since when."""
+"""The deferred queue: how many requests wait, which ones, and for how long."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOW = 5  # lines
 
 
 class WaitingPanel(LinePanel):
-    """Number and names of those who wait, and a chart. A queue that is not told is unknown, not empty."""
+    """Number and list of waiting requests, and a chart. A queue that is not reported is unknown, not empty."""
 
     BORDER_TITLE = "Waiting for a slot"
 
@@ -41,12 +41,12 @@ class WaitingPanel(LinePanel):
 
 
 def _room(rows: int) -> int:
-    """Lines for names: all where a chart would not fit, else half of them."""
+    """Lines for the list: all of them if a chart would not fit, else half."""
     return max(1, rows if rows < _LOW else min(_MOST_NAMED, rows // 2))
 
 
 def _head(snapshot: Snapshot, width: int, is_low: bool) -> list[Line]:
-    """Number and words; where there are few lines the words are cut, so that names have room."""
+    """Number and words; if there are few lines, the words are cut off, so that the list has room."""
     number, words = _number(snapshot.waiting), _meaning(snapshot)
     lines = flow([number, ((words, "dim"),)], width)
     if len(lines) == 1 or is_low:
@@ -66,11 +66,11 @@ def _meaning(snapshot: Snapshot) -> str:
     words = plain(words, 200)
     if words.startswith("unknown ("):
         words = words.removeprefix("unknown (").removesuffix(")")
-    return words.removeprefix("server ")  # whose else: 80 columns have no room for it
+    return words.removeprefix("server ")  # it is clear whose, and 80 columns are few
 
 
 def _names(requests: tuple[WaitingRequest, ...], now: float, room: int, width: int) -> list[Line]:
-    """The first of the queue in its order, and how many more there are."""
+    """The first requests of the queue, and how many more there are."""
     shown = requests if len(requests) <= room else requests[: room - 1]
     lines = [join(_fitting(_name(request, now), width)) for request in shown]
     more = len(requests) - len(shown)
@@ -78,7 +78,7 @@ def _names(requests: tuple[WaitingRequest, ...], now: float, room: int, width: i
 
 
 def _fitting(parts: list[Line], width: int) -> list[Line]:
-    """The first parts, those that would be cut left out."""
+    """Leave out the last parts if they do not fit."""
     while len(parts) > 1 and line_width(join(parts)) > width:
         parts = parts[:-1]
     return parts

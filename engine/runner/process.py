@@ -56,7 +56,7 @@ def without_address(arguments: Sequence[str]) -> list[str]:
 
 
 class ServerProcess:
-    """One run of the server. ``on_line`` is called for each log line, in a thread of its own; port None = a free one."""
+    """One run of the server. ``on_line`` is called for each log line, in a thread of its own; port None = any free."""
 
     def __init__(
         self,
