@@ -1,7 +1,8 @@
 """A small process that owns the server: when the pipe to slotview closes, however that came about, it ends it.
 
 Run as ``python guard.py COMMAND…`` with a pipe as standard input. Uses the standard library only, so that it starts
-quickly and keeps little memory. Should the guard itself be killed, Linux ends the server.
+quickly and keeps little memory. On Linux it also ends what left the server's session, and should the guard itself be
+killed, the system ends the server.
 """
 
 from __future__ import annotations
@@ -12,15 +13,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 
 PATIENCE = 3.0
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+if sys.platform == "win32":
+    FORCE = signal.SIGTERM
+else:
+    FORCE = signal.SIGKILL
 
 
 def main() -> int:
     """Start the command, wait for it or for the pipe's end, and return its exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _adopt_orphans()
     try:
         child = subprocess.Popen(
             sys.argv[1:],
@@ -33,8 +42,17 @@ def main() -> int:
         return 127
     Thread(target=_watch_pipe, args=(child,), daemon=True).start()
     code = child.wait()
-    _end_others(child.pid)
+    _end_group(child.pid)
+    _end_adopted()
     return code if code >= 0 else 128 - code
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of whatever loses its own below this process."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _end_with_parent() -> Callable[[], object] | None:
@@ -44,7 +62,7 @@ def _end_with_parent() -> Callable[[], object] | None:
     import ctypes
 
     prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    return lambda: prctl(PR_SET_PDEATHSIG, FORCE)
 
 
 def _watch_pipe(child: subprocess.Popen[bytes]) -> None:
@@ -63,18 +81,46 @@ def _signal(child: subprocess.Popen[bytes], *, kindly: bool) -> None:
     if sys.platform == "win32":
         child.terminate() if kindly else child.kill()
     else:
-        _signal_group(child.pid, signal.SIGTERM if kindly else signal.SIGKILL)
+        _signal_group(child.pid, signal.SIGTERM if kindly else FORCE)
 
 
-def _end_others(group: int) -> None:
+def _end_group(group: int) -> None:
     """What the command leaves behind has no screen any more, and would keep its port and memory."""
     if sys.platform != "win32" and _signal_group(group, signal.SIGTERM):
         end = time.monotonic() + PATIENCE
         while _signal_group(group, 0):
             if time.monotonic() > end:
-                _signal_group(group, signal.SIGKILL)
+                _signal_group(group, FORCE)
                 return
+            _reap()
             time.sleep(0.02)
+
+
+def _end_adopted() -> None:
+    """End what had left the command's group, as a daemon does."""
+    begin = time.monotonic()
+    while (adopted := _adopted()) and time.monotonic() < begin + 2 * PATIENCE:
+        for pid in adopted:
+            os.kill(pid, signal.SIGTERM if time.monotonic() < begin + PATIENCE else FORCE)
+        time.sleep(0.02)
+        _reap()
+
+
+def _adopted() -> list[int]:
+    """Children of this process; only Linux tells. The command itself has ended."""
+    pids: list[str] = []
+    for file in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):  # a thread that has just ended
+            pids += file.read_text(encoding="ascii").split()
+    return list(map(int, pids))
+
+
+def _reap() -> None:
+    """Take note of the children that have ended: until somebody does, they count as members of their group."""
+    if sys.platform != "win32":
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
 
 
 if sys.platform != "win32":

@@ -80,10 +80,13 @@ def test_the_child_listens_where_it_was_asked_to(binary: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux's pidfd to watch a stranger's child")
-@pytest.mark.parametrize("last", ["", "trap '' TERM\n"])
-def test_a_script_around_the_server_ends_with_the_server(binary: str, tmp_path: Path, last: str) -> None:
+@pytest.mark.parametrize(
+    "script_line", ['"$0.bin" "$@"', 'trap \'\' TERM\n"$0.bin" "$@"', 'setsid "$0.bin" "$@" & wait']
+)
+def test_a_script_around_the_server_ends_with_the_server(binary: str, tmp_path: Path, script_line: str) -> None:
     script = tmp_path / "wrapper"
-    script.write_text(f'#!/bin/sh\n{last}"{binary}" "$@"\necho over\n')
+    Path(binary).rename(tmp_path / "wrapper.bin")
+    script.write_text(f"#!/bin/sh\n{script_line}\necho over\n")
     script.chmod(0o755)
     lines: Queue[str] = Queue()
     child = ServerProcess(str(script), [], lines.put)
