@@ -89,11 +89,19 @@ class WaitingRequest:
 
 @dataclass(frozen=True, slots=True)
 class WaitingView:
-    """The deferred queue. If ``count`` is None, ``why`` says why it is unknown and what would reveal it."""
+    """The deferred queue. If ``count`` is None, ``why`` says why it is unknown and what would reveal it.
+
+    ``why`` beside a count says that it is older than the slots.
+    """
 
     count: int | None = None
     requests: tuple[WaitingRequest, ...] | None = None
     why: str | None = None
+
+    @property
+    def now(self) -> int | None:
+        """The count where it is as new as the slots, so that the two may be held together."""
+        return self.count if self.why is None else None
 
 
 @dataclass(frozen=True, slots=True)

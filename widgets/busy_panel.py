@@ -46,7 +46,7 @@ class BusyPanel(LinePanel):
 def _words(snapshot: Snapshot) -> str:
     if snapshot.busy is None:
         return plain(slots_unknown(snapshot), _TEXT_LIMIT)
-    return busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.count)
+    return busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.now)
 
 
 def _now(snapshot: Snapshot) -> Line:

@@ -21,7 +21,6 @@ class Departure:
     seconds: float | None
     sampled: bool
     n_tokens: int | None = None
-    n_processed: int | None = None
 
 
 class Departures:
@@ -57,7 +56,7 @@ class Departures:
         index = self._find(track.slot, track.task)
         if index is None:
             event = TaskEnded(at, track.slot, track.task, "unseen", n_decoded=track.n_decoded)
-            self._kept.append(Departure(event, seconds, track.sampled, track.n_tokens, track.n_processed))
+            self._kept.append(Departure(event, seconds, track.sampled, track.n_tokens))
             return
         told = self._kept[index]
         self._kept[index] = replace(
@@ -65,7 +64,6 @@ class Departures:
             seconds=seconds if told.seconds is None else told.seconds,
             sampled=told.sampled or track.sampled,
             n_tokens=track.n_tokens,
-            n_processed=track.n_processed,
         )
 
     def _find(self, slot: int, task: int) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..context import pad256, slots_for_each
 from .departures import Departure
@@ -29,7 +29,7 @@ def cut_off(scene: Scene) -> Finding | None:
     times = [gone.seconds for gone in cut if gone.seconds is not None]
     if len(times) < AGAIN or max(times) - min(times) > max(0.5, doubt, 0.03 * max(times)):
         return None
-    if all(gone.event.reason != "cancel" for gone in cut) and _same_work(cut):
+    if all(gone.event.reason != "cancel" for gone in cut) and _same_size(cut):
         return None
     what = "requests" if any(gone.sampled for gone in cut) else "prompts"
     middle = duration(sorted(times)[AGAIN // 2])
@@ -48,16 +48,10 @@ def _is_cut(gone: Departure, doubt: float) -> bool:
     return gone.event.reason == "cancel" or (gone.event.reason == "unseen" and not gone.sampled)
 
 
-def _same_work(cut: Sequence[Departure]) -> bool:
-    """Prompts of the same size, or with as much new in them, take the same time: then it proves nothing."""
-    return _are_alike(gone.n_tokens for gone in cut) or _are_alike(gone.n_processed for gone in cut)
-
-
-def _are_alike(counts: Iterable[int | None]) -> bool:
-    """Whether the counts hardly differ, or not all are known."""
-    known = list(counts)
-    sizes = [size for size in known if size is not None]
-    return len(sizes) < len(known) or max(sizes) - min(sizes) <= 0.05 * max(sizes)
+def _same_size(cut: Sequence[Departure]) -> bool:
+    """Prompts of the same size take the same time, so that a common duration proves nothing."""
+    sizes = [gone.n_tokens for gone in cut if gone.n_tokens is not None]
+    return len(sizes) < len(cut) or max(sizes) - min(sizes) <= 0.05 * max(sizes)
 
 
 def too_large(scene: Scene) -> Finding | None:

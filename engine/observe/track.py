@@ -23,7 +23,7 @@ class Growth:
 
 @dataclass(slots=True)
 class TaskTrack:
-    """What is known about the task in a slot; counts are those of the latest answer that contained them.
+    """What is known about the task in a slot; counts are those of the latest answer that contained them, fallen or not.
 
     ``begun``: the task was seen to begin, so that all its tokens are new. ``n_drops``: how often the slot held fewer
     tokens than before while its answer was growing.
@@ -57,8 +57,8 @@ class TaskTrack:
         if self.task is None:
             self.task = slot.task
         self._prompt(slot, at, elapsed, growth)
-        self._answer(slot, at, growth)
         self._tokens(slot)
+        self._answer(slot, at, growth)
         self.unlimited = slot.unlimited
         self.sampled = self.sampled or slot.state is SlotState.GENERATING
         self.stall.add(slot, elapsed, interval)
@@ -74,7 +74,7 @@ class TaskTrack:
             growth.processed_since = self._since(at, elapsed)
             self.progress_at = at
         self.prompt.add(at, processed)
-        self.n_processed = max(processed, known)
+        self.n_processed = processed
 
     def _since(self, at: float, elapsed: float) -> float | None:
         """When work on this answer's prompt tokens began; None if it was under way at the first look already."""
@@ -96,7 +96,7 @@ class TaskTrack:
         """Count how often the slot holds fewer tokens while its answer grows: the context was shifted (spec §6.2)."""
         if slot.n_tokens is None:
             return
-        grows = slot.n_decoded is None or slot.n_decoded == self.n_decoded  # the latter is the highest count so far
+        grows = slot.n_decoded is None or slot.n_decoded >= (self.n_decoded or 0)
         if self.sampled and grows and self.n_tokens is not None and slot.n_tokens < self.n_tokens:
             self.n_drops += 1
         self.n_tokens = slot.n_tokens

@@ -20,9 +20,14 @@ class Cadence:
         self._least = 0.0
 
     @property
+    def pace(self) -> float:
+        """Seconds from one question to the next while there is work."""
+        return max(self._least, self.interval)
+
+    @property
     def gap(self) -> float:
         """Seconds from one question to the next."""
-        return max(self._least, self.interval if self.idle_gap is None else self.idle_gap)
+        return max(self.pace, self.idle_gap or 0.0)
 
     @property
     def at_cap(self) -> bool:

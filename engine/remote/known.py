@@ -104,11 +104,19 @@ class Known:
         return None if value is None or value < 0 else int(value)
 
     @property
+    def deferred_age(self) -> float:
+        """Seconds by which that count is older than the slots; 0 up to two looks, since they are not read at once."""
+        told = self.ends[Name.METRICS].answered_at
+        if told is None or self.slots_at is None or self.slots_at - told <= 2 * self.cadence.pace + 1:
+            return 0.0
+        return self.slots_at - told
+
+    @property
     def has_work(self) -> bool:
         """Whether a slot is busy or a request waits, as of the last answers."""
         if any(slot.is_busy for slot in self.slots or ()):
             return True
-        return self.state(Name.METRICS) is EndpointState.OK and bool(self.deferred)
+        return self.state(Name.METRICS) is EndpointState.OK and bool(self.deferred) and not self.deferred_age
 
     @property
     def metrics_tell(self) -> bool:

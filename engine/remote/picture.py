@@ -24,6 +24,7 @@ from .retune import flags_of, total_context
 __all__ = ["picture"]
 
 _UNHEARD = "unknown (no answer so far)"
+_UNTOLD = "unknown (nothing was told about slots so far)"
 _IN_TURN = "unknown (several servers answer in turn)"
 _WHY_NOT_WAITING = {
     EndpointState.OFF: "unknown (server started without --metrics)",
@@ -113,7 +114,8 @@ def _waiting(known: Known) -> WaitingView:
     count = known.deferred
     is_kept = count is not None and (known.link.up is False or state is EndpointState.UNKNOWN)
     if state is EndpointState.OK or is_kept:
-        return WaitingView(count, why=None if count is not None else "unknown (/metrics does not tell)")
+        age = f"{known.deferred_age:.0f} s older than the slots" if known.deferred_age else None
+        return WaitingView(count, why=age if count is not None else "unknown (/metrics does not tell)")
     return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
 
 
@@ -156,7 +158,7 @@ def _candidates(facts: ServerFacts) -> tuple[int, ...]:
 
 def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
     if known.props is None and known.slots is None:
-        return _UNHEARD
+        return _UNTOLD if known.link.was_up else _UNHEARD
     ratio = known.totals.kv_ratio if known.state(Name.METRICS) is EndpointState.OK else None
     if ratio is not None and not told:
         return f"the server reports {min(ratio, 1.0):.0%} of its cells used"

@@ -30,6 +30,7 @@ def test_an_empty_queue_says_so() -> None:
 
 def test_one_waits_and_two_wait() -> None:
     assert waiting(WaitingView(1)).startswith("1 waits · ")
+    assert waiting(WaitingView(3, why="20 s older than the slots")).startswith("3 wait · 20 s older than the slots")
     assert "each" not in waiting(WaitingView(1))
 
 

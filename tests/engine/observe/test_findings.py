@@ -148,6 +148,23 @@ def test_equal_prompts_with_short_answers_are_not_cut_off() -> None:
     assert keys(watch(looks)) == []
 
 
+def test_a_pool_that_once_held_more_is_not_the_small_one() -> None:
+    held = [600, 650, 1400, 660, 660]  # in each of three slots, of 2048 tokens that all may share
+    looks = (
+        look(10.0 * at, *(generating(n, n, at) for n in range(3)), pool=pool(3 * each, candidates=(2048, 6144)))
+        for at, each in enumerate(held)
+    )
+    told = ["pool-maybe-full" in keys(seen) for seen in watch_all((one, ()) for one in looks)]
+    assert told == [False, True, False, False, False]
+
+
+def test_a_count_of_waiting_requests_that_is_older_than_the_slots_is_no_evidence() -> None:
+    slots = [generating(0, 1, 5), idle(1, 2)]
+    old = WaitingView(3, why="20 s older than the slots")
+    assert "idle-beside-waiting" in keys(watch(look(float(t), *slots, waiting=3) for t in range(6)))
+    assert keys(watch(look(float(t), *slots, waiting=old) for t in range(6))) == []
+
+
 def test_a_waiting_prompt_larger_than_any_slot() -> None:
     queue = WaitingView(1, (WaitingRequest(5, n_prompt=9000),))
     facts = ServerFacts(source="embedded", unified=True, n_ctx_train=8192)

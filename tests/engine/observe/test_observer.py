@@ -70,6 +70,14 @@ def test_an_ended_task_is_not_counted_twice_by_a_late_look() -> None:
     assert seen[-1].generation_rate == pytest.approx(20.0)
 
 
+def test_one_absurd_count_does_not_silence_what_comes_after() -> None:
+    counts = [10 * at + (10**9 if at == 5 else 0) for at in range(20)]
+    seen = watch_all((look(float(at), generating(0, 7, n)), ()) for at, n in enumerate(counts))
+    rates = [one.generation_rate for one in seen]
+    assert rates[-1] == pytest.approx(10)
+    assert max(rate for rate in rates if rate is not None) < 11
+
+
 def test_the_engines_own_times_win() -> None:
     slot = generating(0, 7, 101, n_prompt_processed=500, prompt_seconds=0.5, generation_seconds=4.0)
     rate = watch([look(0.0, slot)]).rates[0]

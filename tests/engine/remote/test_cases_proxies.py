@@ -127,6 +127,7 @@ def test_c100_a_router_has_no_context_and_no_slots() -> None:
         snapshot = backend.wait_until(lambda s: bool(s.facts.models), 5)
     assert (snapshot.facts.n_ctx_slot, snapshot.facts.n_slots, snapshot.slots) == (None, None, None)
     assert snapshot.pool.cells is None
+    assert snapshot.pool.why == "unknown (nothing was told about slots so far)"
 
 
 def test_c102_a_sleeping_model_is_left_asleep() -> None:

@@ -178,6 +178,26 @@ def test_metrics_every(every: float | None, expected: range) -> None:
     assert len(simulation.times("/metrics")) in expected
 
 
+def test_waiting_requests_that_were_told_long_ago_count_neither_as_work_nor_as_of_now() -> None:
+    def ends(path: str, params: dict[str, str], now: float) -> Reply | Answer:
+        busy = now < 8
+        queue = metrics(requests_processing=1, requests_deferred=3 if busy else 0, n_decode_total=now)
+        return server([slot(busy=busy)], queue)(path, params, now)
+
+    simulation = Simulation(ends, metrics_every=60)
+    simulation.run(2)
+    waiting = picture(simulation.known, "", Health(), simulation.now, 0).waiting
+    assert (waiting.count, waiting.now) == (3, 3)
+    simulation.run(38)
+    waiting = picture(simulation.known, "", Health(), simulation.now, 0).waiting
+    assert (waiting.count, waiting.now) == (3, None)
+    assert waiting.why is not None
+    assert waiting.why.endswith("s older than the slots")
+    assert "idle, looking every" in note(simulation)
+    simulation.run(25)
+    assert picture(simulation.known, "", Health(), simulation.now, 0).waiting.count == 0
+
+
 def test_endpoints_that_are_off_are_not_asked() -> None:
     simulation = Simulation(server(endpoint_slots=False, endpoint_metrics=False))
     simulation.run(30)
