@@ -106,7 +106,7 @@ class Follower:
             begun = 0 if track.begun else None
             decoded = begun if track.n_decoded is None else track.n_decoded
             processed = begun if track.n_processed is None else track.n_processed
-        total = None if event.n_prompt is None or event.n_cached is None else event.n_prompt - event.n_cached
+        total = _whole_prompt(event)
         self._count(self.generated, decoded, event.n_decoded, at)
         self._count(self.processed, processed, total, at)
         decoded, processed = _most(decoded, event.n_decoded), _most(processed, total)
@@ -146,6 +146,13 @@ class Follower:
     def _is_silent(self, slot: SlotView, at: float) -> bool:
         track = self.tracks.get(slot.id)
         return track is None or track.n_processed is None or at - track.progress_at > WINDOW
+
+
+def _whole_prompt(event: TaskEnded) -> int | None:
+    """Prompt tokens a task processed, where it got as far as an answer; one refused or given up before did fewer."""
+    if not event.n_decoded or event.n_prompt is None or event.n_cached is None:
+        return None
+    return event.n_prompt - event.n_cached
 
 
 def _most(known: int | None, total: int | None) -> int | None:

@@ -59,6 +59,13 @@ def test_tokens_of_a_task_that_ended_between_two_looks_count() -> None:
     assert seen[-1].generation_rate == pytest.approx(15.0)
 
 
+@pytest.mark.parametrize(("n_decoded", "speed"), [(1, 100.0), (0, 0.0), (None, 0.0)])
+def test_a_prompt_that_was_refused_or_given_up_was_not_processed(n_decoded: int | None, speed: float) -> None:
+    end = TaskEnded(1.8, 0, 2, "error" if not n_decoded else "limit", n_decoded, n_prompt=210, n_cached=10)
+    seen = watch_all([(look(0.0, idle(0, 1)), []), (look(1.0, idle(0, 1)), []), (look(2.0, idle(0, 2)), [end])])
+    assert seen[-1].prompt_rate == pytest.approx(speed)
+
+
 def test_an_ended_task_is_not_counted_twice_by_a_late_look() -> None:
     seen = watch_all(
         [
