@@ -29,7 +29,7 @@ __all__ = ["BaseApp", "SlotviewApp"]
 
 
 class BaseApp(App[ReturnType]):
-    """What the app of one server and that of several have in common."""
+    """What the apps for one server and for several have in common."""
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "slotview"
@@ -56,29 +56,29 @@ class BaseApp(App[ReturnType]):
             self.register_theme(ours)
         self.theme = theme if theme in self.available_themes else DEFAULT_THEME
         self.last_fire: FireForm | None = None
-        """What was fired last, to be offered again."""
+        """The form fired last, to be offered again."""
 
     def on_load(self) -> None:
-        """Be ready for what may come from outside before the terminal is changed."""
+        """Prepare for signals and odd input before the terminal is changed."""
         leave_on_sigterm(self)
         mend_keyboard()
         self._settle_size()
 
     def _settle_size(self) -> None:
-        """Where a terminal tells no size, Rich guesses 25 lines and Textual's driver 24: take one.
+        """If the terminal does not report its size, Rich guesses 25 lines and Textual's driver 24: settle on one.
 
-        Otherwise the screen would be laid out for both in turns for ever.
+        Otherwise the screen would be laid out for both in turn, for ever.
         """
         size = ConsoleDimensions(*shutil.get_terminal_size())
         if self.console.size != size:
             self.console.size = size
 
     def on_mount(self) -> None:
-        """Collect garbage from the first frame on, wherever that was put off for the start."""
+        """Collect garbage from the first frame on; the start may have put that off."""
         self.call_after_refresh(_collect_from_now_on)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Offer all keys of the screen, then those of Textual's own commands that fit: our help tells the keys."""
+        """Offer all keys of the screen, then those of Textual's own commands that make sense here."""
         from .commands import commands_of
 
         yield from commands_of(screen)
@@ -89,21 +89,21 @@ class BaseApp(App[ReturnType]):
     def deliver_screenshot(
         self, filename: str | None = None, path: str | None = None, time_format: str | None = None
     ) -> str | None:
-        """Save a picture in the folder slotview was started in; not everybody has one for downloads."""
+        """Save a picture in the folder slotview was started in; not everyone has a folder for downloads."""
         return super().deliver_screenshot(filename, path or str(Path.cwd()), time_format)
 
     def action_suspend_process(self) -> None:
-        """Give the terminal back, then stop all of the shell's job: `make run` is more than this process."""
+        """Give the terminal back, then stop the shell's whole job: `make run` is more than this process."""
         with suppress(SuspendNotSupported), self.suspend():
             stop_job()
 
     def panic(self, *renderables: RenderableType) -> None:
-        """Leave with what went wrong in one of Textual's own threads; that is no success."""
+        """Quit because one of Textual's own threads failed; the return code must say so."""
         self._return_code = 1
         super().panic(*renderables)
 
     def _fatal_error(self) -> None:
-        """Leave with the error and where it happened, without local values: those may hold secrets."""
+        """Quit with the error and where it happened, without local variables: those may hold secrets."""
         from .crash import crash_report
 
         self.bell()
@@ -135,7 +135,7 @@ class SlotviewApp(BaseApp[None]):
         return self.dashboard
 
     def on_mount(self) -> None:
-        """Set the backend to work once the first frame is drawn; before, its threads would only hold that up."""
+        """Start the backend once the first frame is drawn; before, its threads would only delay that."""
         self.call_after_refresh(self.backend.start)
         if self._start is not None:
             self.call_after_refresh(self._start, self)

@@ -1,4 +1,4 @@
-"""The command palette offers every key of the open screen."""
+"""Fills the command palette with every key of the open screen."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ __all__ = ["commands_of"]
 
 
 def commands_of(screen: Screen[Any]) -> Iterator[SystemCommand]:
-    """Yield a command for each action of the screen that can be done now."""
+    """Yield a command for each action of the screen that is possible now, but for those that move about."""
     seen: set[str] = set()
     for active in screen.active_bindings.values():
         binding = active.binding
-        if not active.enabled or not binding.tooltip or binding.action in seen or active.node is screen.app:
+        is_told = bool(binding.tooltip) and not binding.system and active.node is not screen.app
+        if not is_told or not active.enabled or binding.action in seen:
             continue
         seen.add(binding.action)
         run = partial(screen.app.run_action, binding.action, active.node)
-        yield SystemCommand(_title(binding.description, binding.key), binding.tooltip, run)
-
-
-def _title(description: str, key: str) -> str:
-    return f"{description} ({key})" if len(key) == 1 else description
+        yield SystemCommand(f"{binding.description} ({screen.app.get_key_display(binding)})", binding.tooltip, run)

@@ -1,4 +1,4 @@
-"""What is printed when the app fails: where it happened, and the error; no local values, no markup."""
+"""What is printed if the app fails: the error and where it happened, without local variables or markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a backend to the screen: the screen asks at its own pace, and gets one look however much happened."""
+"""From a backend to the screen: the screen asks at its own pace, and gets one look, however much has happened."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _KEPT_REQUESTS = 2048
 
 
 class Feed:
-    """Asks one backend, concludes, and keeps what the screen has not taken yet. Nothing in it blocks."""
+    """Polls one backend, draws conclusions, and keeps what the screen has not taken yet. It never blocks."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.look = NO_LOOK
-        """What the screen shows; stands still while frozen."""
+        """What the screen shows; does not change while frozen."""
         self._observer = Observer()
         self._latest = NO_LOOK
         self._events: deque[Event] = deque(maxlen=_KEPT_EVENTS)
@@ -37,7 +37,7 @@ class Feed:
 
     @property
     def frozen(self) -> bool:
-        """Whether the display stands still; the backend and the conclusions go on."""
+        """Whether the display is frozen; the backend and the conclusions go on."""
         return self._frozen
 
     def poll(self) -> bool:
@@ -59,12 +59,12 @@ class Feed:
         return self.look
 
     def toggle_frozen(self) -> bool:
-        """Freeze the display, or let it catch up."""
+        """Freeze the display, or let it catch up; return whether it is frozen now."""
         self._frozen = not self._frozen
         return self._frozen
 
     def fire(self, request: FireRequest) -> Sequence[Ticket]:
-        """Send prompts; raises `BackendError` where that cannot be."""
+        """Send prompts. Raises `BackendError`."""
         tickets = self.backend.submit(request)
         self._tickets |= {ticket.number: ticket for ticket in tickets}
         self._forget_old()
@@ -75,7 +75,7 @@ class Feed:
         return self._tickets.get(number)
 
     def cancel_all(self) -> int:
-        """Cancel all that still run or wait; return how many."""
+        """Cancel all requests that still run or wait; return how many."""
         running = [ticket for ticket in self._tickets.values() if not self._view(ticket).state.is_over]
         for ticket in running:
             ticket.cancel()
@@ -101,7 +101,7 @@ class Feed:
         return events
 
     def _views(self) -> tuple[RequestView, ...]:
-        """Ask all tickets; where one failed, the server may be gone, and is looked at now."""
+        """Ask all tickets; if one has failed, look at the server at once, since it may be gone."""
         n_over = len(self._over)
         views = tuple(self._view(ticket) for ticket in self._tickets.values())
         if any(view.state is RequestState.FAILED for view in islice(self._over.values(), n_over, None)):
@@ -109,7 +109,7 @@ class Feed:
         return views
 
     def _view(self, ticket: Ticket) -> RequestView:
-        """Ask a ticket, until it is over: then its state stays."""
+        """Ask a ticket; once it is over, its state no longer changes."""
         known = self._over.get(ticket.number)
         if known is not None:
             return known
@@ -119,7 +119,7 @@ class Feed:
         return view
 
     def _forget_old(self) -> None:
-        """Keep the list of requests bounded: the oldest that are over go first."""
+        """Bound the list of requests: the oldest ones that are over go first."""
         for number in list(self._over)[: max(0, len(self._tickets) - _KEPT_REQUESTS)]:
             del self._over[number], self._tickets[number]
 

@@ -1,4 +1,4 @@
-"""The keys of a screen in one line. Textual's Footer mounts a widget per key, and all of them anew at each change."""
+"""The keys of a screen in one line. Textual's Footer mounts a widget per key, and remounts them all at each change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["KeyLine"]
 
 
 class KeyLine(Widget):
-    """Shows the keys that do something now, the palette's at the right; a click is as good as the key."""
+    """Shows the keys that do something now, the palette's at the right; a click does the same as the key."""
 
     DEFAULT_CSS = """
     KeyLine {
@@ -29,25 +29,25 @@ class KeyLine(Widget):
 
     keys: reactive[tuple[ActiveBinding, ...]] = reactive(())
     pointed: reactive[int | None] = reactive(None)
-    """Index of the key below the mouse."""
+    """Index of the key under the mouse."""
 
     def on_mount(self) -> None:
-        """Hear of changes."""
+        """Subscribe to changes."""
         self.screen.bindings_updated_signal.subscribe(self, self._read_keys)
 
     def _read_keys(self, screen: Screen[object]) -> None:
         if not screen.app.app_focus:
-            return  # nothing has the focus then, but what had it will have it again
+            return  # nothing has the focus then, but what had it will get it back
         active = screen.active_bindings
         shown: dict[str, ActiveBinding] = {}
         for key in active.values():
             if key.binding.show:
-                shown.setdefault(key.binding.action, key)  # of several keys for one action the first
+                shown.setdefault(key.binding.action, key)  # the first of several keys for one action
         palette = active.get(self.app.COMMAND_PALETTE_BINDING)
         self.keys = (*shown.values(), *([palette] if palette else []))
 
     def render(self) -> Content:
-        """The keys one after the other, as many as there is room for beside the palette's."""
+        """The keys one after the other, as many as fit beside the palette's."""
         parts = [self._part(index, key) for index, key in enumerate(self.keys)]
         if not parts or self.keys[-1].binding.key != self.app.COMMAND_PALETTE_BINDING:
             return Content("").join(parts)
@@ -65,15 +65,15 @@ class KeyLine(Widget):
         return part.stylize("" if key.enabled else "dim").stylize(Style.from_meta({"key": index}))
 
     def on_mouse_move(self, event: MouseMove) -> None:
-        """Light up what a click would press, and say what it does."""
+        """Highlight what a click would press, and say what it does."""
         self.pointed = event.style.meta.get("key")
 
     def on_leave(self, event: Leave) -> None:
-        """Light nothing up."""
+        """Highlight nothing."""
         self.pointed = None
 
     def watch_pointed(self) -> None:
-        """Explain the key below the mouse."""
+        """Explain the key under the mouse."""
         key = self._pointed_key
         self.tooltip = (key.tooltip or key.binding.description) if key else None
 
@@ -92,6 +92,6 @@ class KeyLine(Widget):
 
 
 def _fitting(parts: list[Content], room: int) -> list[Content]:
-    """The first parts, those that would be cut left out."""
+    """Leave out the last parts if they do not fit."""
     ends = accumulate(part.cell_length for part in parts)
     return [part for part, end in zip(parts, ends, strict=True) if end <= room]

@@ -1,4 +1,4 @@
-"""What the terminal sends."""
+"""Mends how Textual reads from the terminal."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import sys
 __all__ = ["mend_keyboard"]
 
 HUNG_UP = 129
-"""The exit code after a SIGHUP, the signal that a terminal sends when it goes, if it can."""
+"""The exit code after SIGHUP, the signal that a terminal sends when it goes away, if it can."""
 
 
 def mend_keyboard() -> None:
     """Mend two habits of Textual's keyboard thread.
 
-    It decodes strictly, so that one byte in a pasted text that is no UTF-8 would end the app: it becomes "�". And it
-    reads from a terminal that is gone again and again, while the app waits for ever to write to it: the process ends,
-    with nothing left to restore.
+    It decodes strictly, so that a single byte of pasted text that is not UTF-8 would end the app: here it becomes "�".
+    And it goes on reading from a terminal that is gone, while the app waits for ever to write to it: here the process
+    ends, as there is nothing left to restore.
     """
     if sys.platform != "win32":
         from textual.drivers import linux_driver

@@ -1,4 +1,4 @@
-"""Messages that cross the app: one line each says who sends them."""
+"""Messages that cross the app."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["Refreshed"]
 
 
 class Refreshed(Message):
-    """The feed has something new; its look is taken when the message is handled, so that a late one is not stale."""
+    """The feed has something new. The look is taken when the message is handled, so that a late one is not stale."""
 
     def can_replace(self, message: Message) -> bool:
-        """One waiting notice is enough."""
+        """One waiting message is enough."""
         return isinstance(message, Refreshed)

@@ -1,4 +1,4 @@
-"""Wait for a backend's future without holding up the screen, and without cancelling it when the screen goes."""
+"""Waits for a backend's future without blocking the screen, and without cancelling it when the screen closes."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ T = TypeVar("T")
 
 
 async def outcome(ask: Callable[[], Future[T]]) -> T:
-    """Ask, and return the answer; raises `BackendError` where the asking or the answer fails."""
+    """Ask, and return the answer. Raises `BackendError` if the question or the answer fails."""
     return await asyncio.shield(asyncio.wrap_future(ask()))

@@ -1,4 +1,4 @@
-"""Several servers at once: a row each, and the full screen of the chosen one."""
+"""Several servers at once: a row for each, and a full screen for the chosen one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Overview", "OverviewApp"]
 
 
 class Overview(Screen[None]):
-    """Looks at every server but the one whose own screen is open: that one looks for itself."""
+    """Polls every server except the one whose own screen is open, as that screen does it itself."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", id="help", tooltip="All keys, and what each number means"),
@@ -42,12 +42,12 @@ class Overview(Screen[None]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Begin to look."""
+        """Start polling."""
         self.look()
         self.set_interval(self._refresh, self.look)
 
     def on_screen_resume(self) -> None:
-        """The server's own screen is closed: look at all of them again."""
+        """Once the server's own screen is closed, poll all of them again."""
         self._opened = None
         self.call_after_refresh(self.look)
 
@@ -89,6 +89,6 @@ class OverviewApp(BaseApp[None]):
         return self._overview
 
     def on_mount(self) -> None:
-        """Set the backends to work."""
+        """Start the backends."""
         for _, backend in self._servers:
             backend.start()

@@ -1,4 +1,4 @@
-"""Several servers, a row each."""
+"""Several servers, a row for each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WIDTHS = (7, 7, 7, 12)
 
 @dataclass(frozen=True, slots=True)
 class ServerRow:
-    """One server as its last look tells it; ``context`` is tokens held and the pool's size."""
+    """One server as of the last look; ``context``: the tokens held, and the size of the pool."""
 
     index: int
     name: str
@@ -39,7 +39,7 @@ class ServerRow:
 
     @classmethod
     def of(cls, index: int, name: str, look: Look) -> ServerRow:
-        """Take from a look what a row shows."""
+        """Take what a row shows from a look."""
         snapshot, facts = look.snapshot, look.snapshot.facts
         total = facts.n_slots if snapshot.slots is None else len(snapshot.slots)
         return cls(
@@ -86,7 +86,7 @@ class ServerTable(RowList[ServerRow]):
         return ((f"{pad('server', _name_width(width))} {' '.join(cells)}  health · model", "heading"),)
 
     def draw_row(self, row: ServerRow, width: int) -> Line:
-        """Draw one server; the numbers of one that is gone are dim, since they are old."""
+        """Draw one server; if it is gone, its numbers are old, and dim."""
         busy, total = row.busy
         texts = (f"{count(busy)}/{count(total)}", count(row.waiting), rate(row.rate), _context(row))
         cells = " ".join(pad(text, cell, right=True) for text, cell in zip(texts, _WIDTHS, strict=True))
@@ -101,7 +101,7 @@ class ServerTable(RowList[ServerRow]):
         )
 
     def key_of(self, row: ServerRow) -> Hashable:
-        """A server is known by its place in the list."""
+        """A server is identified by its place in the list."""
         return row.index
 
     def opened(self, row: ServerRow) -> None:
@@ -110,7 +110,7 @@ class ServerTable(RowList[ServerRow]):
 
 
 def _told_apart(name: str) -> str:
-    """A name, or an address without what most of them begin with."""
+    """A name, or an address without the part that most of them begin with."""
     return plain(name, 200).removeprefix("http://")
 
 

@@ -1,4 +1,4 @@
-"""Being asked to end, and asking to be stopped."""
+"""SIGTERM, which asks us to quit, and SIGSTOP, by which we suspend ourselves."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from textual.app import App
 __all__ = ["leave_on_sigterm", "stop_job"]
 
 WRITER = "textual-output"
-"""The thread that writes to the terminal; it ends when the terminal has its state back."""
+"""Textual's thread that writes to the terminal; it ends once the terminal is restored."""
 PATIENCE = 2.0
-"""Seconds that leaving in order may take."""
+"""Seconds that an orderly exit may take."""
 
 
 def leave_on_sigterm(app: App[Any]) -> None:
-    """Let SIGTERM leave the app in order, so that the terminal gets its state back and the backend is closed.
+    """Let SIGTERM quit the app in an orderly way: the terminal is restored and the backend is closed.
 
-    A terminal that takes no output (Ctrl-S, a dead line) would hold that up for ever: then it ends without. In a thread
-    other than the main one, SIGTERM ends the process as ever.
+    A terminal that accepts no output (Ctrl-S, a dead line) would delay that for ever: then the process just ends.
+    Outside the main thread, this does nothing, and SIGTERM ends the process as usual.
     """
     loop, code = asyncio.get_running_loop(), 128 + signal.SIGTERM
 
@@ -45,6 +45,6 @@ def leave_on_sigterm(app: App[Any]) -> None:
 
 
 def stop_job() -> None:
-    """Stop this process and those that the shell started with it, until `fg`; nothing where there are no jobs."""
+    """Stop this process and those that the shell started with it, until `fg`; does nothing on Windows."""
     if sys.platform != "win32":
         os.killpg(0, signal.SIGSTOP)

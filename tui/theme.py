@@ -1,4 +1,4 @@
-"""Two themes of our own, for dark and for light terminals; Textual's are there too."""
+"""Two themes of our own, for dark and for light terminals; Textual's are available too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands and their help. Each imports what it needs, so that none pays for another."""
+"""The commands and their help. Each imports only what it needs, so that none is slowed down by another."""
 
 from __future__ import annotations
 

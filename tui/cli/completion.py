@@ -1,4 +1,4 @@
-"""Commands that take options of the engine, which Typer passes on unread, and what the shell offers for them."""
+"""Commands that take the engine's options, which Typer passes on unparsed, and shell completion for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["EngineCommand", "EngineGroup"]
 
 
 def _engine_options(incomplete: str) -> list[Any]:
-    """The engine's options that begin like this."""
+    """The engine's options that begin with this word."""
     if not incomplete.startswith("-"):
         return []
     names = ((name, flag.help) for flag in FLAGS for name in (*flag.names, *flag.negative))
@@ -23,10 +23,10 @@ def _engine_options(incomplete: str) -> list[Any]:
 
 
 class EngineCommand(TyperCommand):
-    """A command that takes options of the engine, before its arguments or after them."""
+    """A command that takes the engine's options, before or after its arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command's own words and leave the engine's in ``ctx.args``."""
+        """Parse the command's own words and leave the engine's in ``ctx.args``."""
         own_options = {
             name: not getattr(option, "is_flag", False)
             for option in self.get_params(ctx)
@@ -43,7 +43,7 @@ class EngineCommand(TyperCommand):
 
 
 class EngineGroup(TyperGroup):
-    """All commands; options without one are those of the dashboard."""
+    """All commands; options without a command are the dashboard's."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Offer commands and options, then the engine's."""

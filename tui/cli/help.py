@@ -1,4 +1,4 @@
-"""What the help says about engine options, and where a misplaced word should go."""
+"""What the help says about the engine's options, and hints for misplaced words."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ The engine's options (-c, -np, -kvu, --pace …) are listed by
   slotview dashboard --help"""
 
 _OTHERS = (
-    "llama-server's other options are taken and change nothing here (-ngl, --mlock …),",
-    "or are refused with the reason (--lora, --grammar, -hf …).",
+    "llama-server's other options are accepted without effect (-ngl, --mlock …),",
+    "or refused with the reason (--lora, --grammar, -hf …).",
 )
 
 
 def engine_help() -> str:
-    """List the flags that mean something, those of slotview first, and say what becomes of llama-server's others."""
+    """List the flags that do something, slotview's own first, and say what happens to llama-server's others."""
     usual = [flag for flag in FLAGS if flag not in OWN and flag not in HARMLESS]
     title = "Engine options (llama-server's, but for --batching and --pace):"
     return "\n".join(["\b", title, *map(_line, (*OWN, *usual)), "", "\b", *_OTHERS])
@@ -50,7 +50,7 @@ def _line(flag: Flag) -> str:
 
 
 def misplaced_option(words: Sequence[str]) -> str | None:
-    """Say what is wrong where there is no such command, or a command or a stray word follows options."""
+    """Say what is wrong if there is no such command, or if a command or a stray word follows options."""
     if not words or words[0] in COMMANDS:
         return None
     if words[0] and not words[0].startswith("-"):
@@ -60,7 +60,7 @@ def misplaced_option(words: Sequence[str]) -> str | None:
     place = 0
     while place < len(words):
         word = words[place]
-        if word == "--" or word in REFUSED:  # the reason is told where flags are read
+        if word == "--" or word in REFUSED:  # the parser of the flags gives the reason
             return None
         if word in COMMANDS:
             before = " ".join(words[:place])

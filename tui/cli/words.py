@@ -1,4 +1,4 @@
-"""Which words of a command line are options of the engine."""
+"""Tells which words of a command line are options of the engine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ TAKE_VALUE = frozenset(name for flag in FLAGS if flag.kind is not Kind.SWITCH fo
 
 
 def split_words(words: Sequence[str], own_options: Mapping[str, bool]) -> tuple[list[str], list[str]]:
-    """Tell a command's own words from the engine's options and their values; what follows ``--`` is its own.
+    """Separate a command's own words from the engine's options and their values; what follows ``--`` is its own.
 
-    ``own_options``: the command's options, and whether a value follows.
+    ``own_options``: the command's options, and whether each takes a value.
     """
     own: list[str] = []
     engine: list[str] = []

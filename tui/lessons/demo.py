@@ -1,4 +1,4 @@
-"""A scripted minute for a class: eight prompts on four slots, then two slots, then a unified pool."""
+"""A scripted minute for a class: eight prompts on four slots, then on two slots, then in a unified pool."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ STORIES = tuple(FireRequest(f"{name} was a little cat.", n_predict=64, seed=7) f
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A caption, what is done when it appears, and how many seconds it stays. ``picture`` names the moment it ends.
+    """A caption, what is done when it appears, and for how many seconds it stays.
 
-    "{busy}" and "{waiting}" in a caption are what the panels show at that moment.
+    "{busy}" and "{waiting}" in a caption stand for what the panels show. ``picture`` is the name of the picture to be
+    taken when the step ends.
     """
 
     caption: str
@@ -72,9 +73,9 @@ SCRIPT: tuple[Step, ...] = (
 
 
 class DemoApp(SlotviewApp):
-    """The dashboard that plays a script; all keys work meanwhile, and ``n`` goes on to the next step.
+    """The dashboard, playing a script; all keys work meanwhile, and ``n`` skips to the next step.
 
-    ``picture`` is called with a step's picture name when that step ends.
+    ``picture`` is called with the name of a step's picture when the step ends.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -99,7 +100,7 @@ class DemoApp(SlotviewApp):
         """Set when the script is over."""
 
     def on_ready(self) -> None:
-        """Begin once the first frame is drawn."""
+        """Start once the first frame is drawn."""
         self.play()
 
     def action_next_step(self) -> None:
@@ -138,7 +139,7 @@ class DemoApp(SlotviewApp):
             self.dashboard.fire(list(step.fire))
 
     async def _wait(self, seconds: float) -> None:
-        """Wait for the step's time or for the key."""
+        """Wait for the end of the step, or for the key."""
         self._next.clear()
         try:
             await asyncio.wait_for(self._next.wait(), seconds)

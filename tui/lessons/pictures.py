@@ -1,4 +1,4 @@
-"""The app takes pictures of itself: ``python -m slotview.tui.lessons.pictures FOLDER``."""
+"""Takes pictures of the app: ``python -m slotview.tui.lessons.pictures FOLDER``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ ATTACHED = (Step("", 1), Step("", 5, fire=STORIES, picture="attach"))
 async def take_pictures(
     backend: Backend, script: Sequence[Step], folder: Path, size: tuple[int, int] = SIZE
 ) -> list[Path]:
-    """Play a script without a terminal, and save what the screen shows as each step that names a picture ends.
+    """Play a script without a terminal, and save the screen at the end of each step that names a picture.
 
-    Closes the backend. Raises `RuntimeError` where the app failed.
+    Closes the backend. Raises `RuntimeError` if the app failed.
     """
     folder.mkdir(parents=True, exist_ok=True)
     taken: list[Path] = []
@@ -69,7 +69,7 @@ async def take_attach_picture(folder: Path) -> list[Path]:
 
 
 def _free_port(wanted: int = 8080) -> int:
-    """The usual port where it is free, so that the picture is the same each time, else any."""
+    """The usual port if it is free, so that the picture is the same each time, else any."""
     for port in (wanted, 0):
         with socket.socket() as probe:
             try:
@@ -90,7 +90,7 @@ async def _all(folder: Path) -> list[Path]:
 
 
 def main() -> None:
-    """Take the pictures and name them."""
+    """Take all pictures and print their paths."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots")
     for path in asyncio.run(_all(folder)):
         print(path)

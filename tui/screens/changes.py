@@ -1,4 +1,4 @@
-"""What a screen may change on its backend: prompts, flags, slots, the model. Asks first where that is due."""
+"""What a screen may change through its backend: prompts, flags, slots, the model. It asks first, if it has to."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _WAITS_FOR = {
     RetuneMode.LIVE: (0.5, "retuning at the next step boundary"),
     RetuneMode.RESTART: (0.01, "restarting the server"),
 }
-"""What a change of flags waits for, and after how many seconds to say so."""
+"""After how many seconds to say what a change of flags is waiting for, and the words for it."""
 
 
 class ChangingScreen(Screen[None]):
-    """Base of the dashboard: its dialogs that end in a change."""
+    """Base of the dashboard: the dialogs that end in a change."""
 
     def __init__(self, feed: Feed) -> None:
         super().__init__()
@@ -41,11 +41,11 @@ class ChangingScreen(Screen[None]):
 
     @property
     def chosen_slot(self) -> int | None:
-        """Id of the slot that actions are about."""
+        """Id of the slot that actions apply to."""
         raise NotImplementedError
 
     def fired(self) -> None:
-        """Do what follows once prompts were sent."""
+        """Called after prompts were sent."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Grey out what this backend cannot do, and hide what makes no sense here."""
@@ -65,7 +65,7 @@ class ChangingScreen(Screen[None]):
         self.app.notify(text, severity=severity, timeout=timeout, markup=False)
 
     def tell_only(self, text: str, timeout: float | None = None) -> None:
-        """Show a short message in place of all others: a key that is held would fill the screen with them."""
+        """Show a short message in place of all others, since a key held down would fill the screen with them."""
         self.app.clear_notifications()
         self.tell(text, timeout=timeout)
 
@@ -73,7 +73,7 @@ class ChangingScreen(Screen[None]):
         """Show why something could not be done."""
         self.tell(str(error), "error", timeout=8)
 
-    # Dialogs open at once, not in a worker: keys that were typed ahead are theirs, and no commands of this screen.
+    # Dialogs open at once, not in a worker, so that keys typed ahead go to them rather than to this screen.
 
     def action_fire(self) -> None:
         """Ask for prompts, and send them."""
@@ -99,7 +99,7 @@ class ChangingScreen(Screen[None]):
         self.fired()
 
     def action_retune(self) -> None:
-        """Show what other flags would do, and apply them where that is possible."""
+        """Show what other flags would do, and apply them if that is possible."""
         from .retune import RetuneScreen
 
         self.app.push_screen(RetuneScreen(self.feed.backend), _if_answered(self._retune_to))
@@ -109,7 +109,7 @@ class ChangingScreen(Screen[None]):
         await self.retune(flags)
 
     async def retune(self, flags: LaunchFlags) -> None:
-        """Change the flags and say what that did; if it takes a while, what is waited for."""
+        """Change the flags and say what that did; if it takes a while, say what it is waiting for."""
         seconds, words = _WAITS_FOR[self.feed.backend.capabilities.retune]
         announcement = self.set_timer(seconds, partial(self.tell, words))
         try:
@@ -171,7 +171,7 @@ class ChangingScreen(Screen[None]):
 
 
 def _if_answered(work: Callable[[AnswerT], object]) -> Callable[[AnswerT | None], None]:
-    """What follows a dialog: ``work``, unless it was left."""
+    """Do ``work`` with the answer of a dialog, unless it was left without one."""
 
     def answered(answer: AnswerT | None) -> None:
         if answer is not None:
@@ -181,7 +181,7 @@ def _if_answered(work: Callable[[AnswerT], object]) -> Callable[[AnswerT | None]
 
 
 def _told(report: RetuneReport) -> str:
-    """What a retune did, in one line; the numbers are added where the backend's words do not hold them."""
+    """What a retune did, in one line; numbers that the backend's summary lacks are added."""
     parts = [
         (report.n_requeued, "requests queued again"),
         (report.n_tokens_again, "tokens processed again"),

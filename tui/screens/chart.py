@@ -1,4 +1,4 @@
-"""The history over the whole screen, drawn once by plotext; a key draws it again."""
+"""The history on the whole screen, drawn once by plotext; a key draws it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .dialog import Dialog
 
 __all__ = ["ChartScreen", "draw_chart"]
 
-FRAME = 4  # lines of a plot that are no drawing: its name, the frame and the marks of time
+FRAME = 4  # lines of a plot around the drawing: its name, the frame and the time marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class ChartScreen(Dialog[None]):
         return "History"
 
     def inside(self) -> Iterable[Widget]:
-        """Make the place for the drawing."""
+        """Make room for the drawing."""
         yield Static("", id="plot", markup=False)
 
     def on_resize(self, event: Resize) -> None:
-        """Draw to the size there is."""
+        """Draw at the new size."""
         self.call_after_refresh(self.action_draw)
 
     def action_draw(self) -> None:
@@ -70,7 +70,7 @@ class ChartScreen(Dialog[None]):
 
 
 def draw_chart(history: Sequence[Point], width: int, height: int) -> str:
-    """Draw speeds and load over time, as text with colours. Prompts have a scale of their own: they run much faster."""
+    """Draw speeds and load over time, as coloured text. Prompts are much faster, so they have a scale of their own."""
     generation = Series("generation tok/s", "green", lambda point: point.generation_rate)
     prompt = Series("prompt tok/s", "blue", lambda point: point.prompt_rate)
     busy = Series("busy slots", "cyan", lambda point: point.busy)
@@ -81,7 +81,7 @@ def draw_chart(history: Sequence[Point], width: int, height: int) -> str:
 
 
 def _plot(series: Sequence[Series], history: Sequence[Point], width: int, height: int) -> str:
-    """One plot with its name above: a legend of plotext's would lie on the drawing."""
+    """One plot with its name above it: plotext's own legend would cover the drawing."""
     import plotext
 
     width, height = max(20, width), max(6, height)
@@ -112,7 +112,7 @@ def _names(series: Sequence[Series], width: int) -> str:
 
 
 def _marks(length: float, most: int) -> list[float]:
-    """Round numbers from 0, at most so many steps; where not even one fits, 0 and the length itself."""
+    """Round numbers from 0, in at most ``most`` steps; if not even one fits, 0 and the length itself."""
     step = nice_top(length / max(1, most))
     marks = [step * number for number in range(int(length / step) + 1)]
     return marks if len(marks) > 1 else [0.0, length]
@@ -123,7 +123,7 @@ def _ago(seconds: float) -> str:
 
 
 def _draw(figure: Any, series: Series, history: Sequence[Point]) -> float:
-    """Draw what is known; where it was not known, or the server restarted, the line is broken. Returns the maximum."""
+    """Draw what is known, with a gap where it is not, or where the server restarted. Returns the maximum."""
     import plotext
 
     now = history[-1].time

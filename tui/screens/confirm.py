@@ -1,4 +1,4 @@
-"""Asks once per run before anything is changed on a server elsewhere."""
+"""Asks for permission, once per run, before anything is changed on a server elsewhere."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ConfirmScreen(Dialog[bool]):
     def inside(self) -> Iterable[Widget]:
         """Make the question and its two answers."""
         yield Static(self._question, markup=False, id="question")
-        yield Static("slotview only reads until you say yes; it asks once in a run.", markup=False, classes="hint gap")
+        yield Static("slotview only reads until you say yes. It asks once per run.", markup=False, classes="hint gap")
         yield Horizontal(
             Button("Yes (y)", variant="warning", id="yes", compact=True),
             Button("No (n)", id="no", compact=True),

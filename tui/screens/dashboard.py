@@ -59,7 +59,9 @@ class Dashboard(ChangingScreen):
         Binding("escape", "back", "Back", id="back", tooltip="Back to the overview of all servers"),
         Binding("q", "back", "Back", id="back.q", show=False, tooltip="Back to the overview of all servers"),
         Binding("q", "leave", "Quit", id="quit", tooltip="End slotview"),
-        Binding("x", "slot_actions", "Slot", id="slot", show=False, tooltip="Erase or save the chosen slot's tokens"),
+        Binding(
+            "x", "slot_actions", "Slot cache", id="slot", show=False, tooltip="Erase or save the chosen slot's tokens"
+        ),
         Binding("v", "chart", "Chart", id="chart", show=False, tooltip="Draw the history over the whole screen"),
         Binding(
             "r",
@@ -284,6 +286,8 @@ class Dashboard(ChangingScreen):
         """Offer the way back where there is one, and the way out where there is none; go on where frozen."""
         if action in ("freeze", "thaw"):
             return (action == "thaw") is self.feed.frozen
+        if action == "look_now":
+            return self.feed.look.snapshot.poll is not None or self.feed.backend.capabilities.replay
         if action in ("back", "leave"):
             return (action == "back") is (self.app.screen_stack[0] is not self)
         return super().check_action(action, parameters)

@@ -1,4 +1,4 @@
-"""Base of the dialogs: a titled box over the screen that Escape leaves."""
+"""Base of the dialogs: a box with a title over the screen; Escape closes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 class Dialog(ModalScreen[AnswerT | None]):
-    """Subclasses give the title and the widgets inside; None is the answer of one that was left."""
+    """Subclasses provide the title and the widgets inside; None is the answer if the dialog is left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back", id="dialog.leave", tooltip="Leave without doing anything"),
@@ -51,7 +51,7 @@ class Dialog(ModalScreen[AnswerT | None]):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
-        """Put the box together."""
+        """Make the box and the line of keys."""
         box = VerticalScroll(*self.inside(), classes="box", can_focus=self.has_class("-large"))
         box.border_title = self.title_text().replace("[", r"\[")
         yield box

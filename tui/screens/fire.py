@@ -84,7 +84,7 @@ class FireScreen(Dialog[FireForm]):
     @on(Input.Changed)
     @on(Checkbox.Changed)
     def _check(self) -> None:
-        """Say at once what is wrong, and what would be sent."""
+        """Show what is wrong, or what would be sent."""
         form = self.form()
         error = ""
         try:
@@ -97,7 +97,7 @@ class FireScreen(Dialog[FireForm]):
     @on(Input.Submitted)
     @on(Button.Pressed, "#send")
     def action_send(self) -> None:
-        """Send, or go to the field that is wrong."""
+        """Send, or go to the first field that is wrong."""
         form = self.form()
         try:
             form.check(self._slots)

@@ -1,4 +1,4 @@
-"""What the fire dialog was filled with, checked, and turned into requests."""
+"""The fields of the fire dialog: checked, and turned into requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHOICE = re.compile(r"\{([^{}|]*(?:\|[^{}|]*)+)\}")
 
 
 class FormError(ValueError):
-    """A field that cannot be sent; ``field`` is its name and the text one line."""
+    """A field has a value that cannot be sent; ``field`` is its name, the text one line."""
 
     def __init__(self, field: str, text: str) -> None:
         super().__init__(text)
@@ -48,7 +48,7 @@ class FireForm:
         _check_slot(self.id_slot, slots)
 
     def requests(self) -> list[FireRequest]:
-        """The requests to send: equal prompts in a row as one with a count."""
+        """The requests to send; equal prompts in a row become one request with a count."""
         base = FireRequest(
             "",
             n_predict=_number(self.n_predict),
@@ -119,4 +119,4 @@ PRESETS: tuple[tuple[str, FireForm], ...] = (
     ("Same prompt twice", FireForm("Once upon a time there was a small house.", count="2", n_predict="48")),
     ("Never-ending", FireForm(_CATS, count="4", n_predict="-1", ignore_eos=True)),
 )
-"""Examples to begin with: a title, and what it fills in."""
+"""Examples to start from: a title, and the fields it fills in."""

@@ -1,4 +1,4 @@
-"""Lists a router's models to choose one."""
+"""Lists a router's models, to choose one."""
 
 from __future__ import annotations
 

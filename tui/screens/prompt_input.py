@@ -1,4 +1,4 @@
-"""An input for a prompt, which may have lines."""
+"""An input for a prompt, which may have several lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["PromptInput"]
 
 
 class PromptInput(Input):
-    r"""One line on the screen; pasted line breaks are kept as "\n", where Textual keeps the first line only."""
+    r"""One line on the screen; pasted line breaks become "\n", whereas Textual would keep only the first line."""
 
     def _on_paste(self, event: Paste) -> None:
         event.stop()
@@ -17,5 +17,5 @@ class PromptInput(Input):
         self.replace(r"\n".join(event.text.splitlines()), *self.selection)
 
     def action_paste(self) -> None:
-        """Paste what was copied in the app."""
+        """Paste what was copied inside the app."""
         self.post_message(Paste(self.app.clipboard))

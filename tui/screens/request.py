@@ -50,7 +50,7 @@ class RequestScreen(Dialog[None]):
         self.set_interval(_EVERY, self.show_text)
 
     def show_text(self) -> None:
-        """Show what there is by now."""
+        """Show what has arrived by now."""
         view = self._ticket.view()
         shown = replace(view, queue_wait=view.waited(self._now()))
         self.query_one(RequestText).show_request(shown, self._ticket.text())
@@ -63,5 +63,5 @@ class RequestScreen(Dialog[None]):
         return True
 
     def action_cancel(self) -> None:
-        """Give it up."""
+        """Cancel it."""
         self._ticket.cancel()

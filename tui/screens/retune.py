@@ -1,4 +1,4 @@
-"""Asks for other launch flags and shows what they come to before anything happens."""
+"""Asks for other launch flags, and shows what they would do before anything happens."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DO = {RetuneMode.LIVE: "Apply (Enter)", RetuneMode.RESTART: "Restart with these
 
 
 class RetuneScreen(Dialog[LaunchFlags]):
-    """Returns the flags to apply; where nobody can apply them, it ends in a command line to copy."""
+    """Returns the flags to apply; if they cannot be applied from here, it offers a command line to copy."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "apply", "Apply", id="retune.apply", tooltip="Change the flags; Enter in a field does too"),
@@ -86,7 +86,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
             yield Button(_DO[self._mode], variant="primary", id="apply", compact=True)
 
     def on_mount(self) -> None:
-        """Show what the present flags come to."""
+        """Show what the current flags amount to."""
         self.query_one("#parallel").focus()
         self._show()
 
@@ -110,13 +110,13 @@ class RetuneScreen(Dialog[LaunchFlags]):
 
     @on(Input.Changed, "#parallel")
     def _leave_auto(self, message: Input.Changed) -> None:
-        """A number of slots is no automatic one: llama-server splits where -np is given alone."""
+        """Once there is a number of slots, it is not automatic: with -np alone, llama-server splits the pool."""
         if message.value and self._kv_mode == "auto":
             self._choose_mode("split")
 
     @on(RadioSet.Changed)
     def _fit_number(self) -> None:
-        """Automatic has no number; every other mode begins with the one there is now."""
+        """Clear the number in automatic mode; any other mode starts with the current number."""
         field = self.query_one("#parallel", Input)
         if self._kv_mode == "auto":
             field.value = ""
@@ -144,7 +144,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
         return self._backend.preview(flags) if problem is None else RetunePreview(flags, error=problem)
 
     def _problem(self) -> str | None:
-        """What is wrong with the numbers as they stand there. No number of slots is not one slot."""
+        """What is wrong with the numbers as typed. An empty number of slots does not mean one slot."""
         for name, label in _NUMBERS:
             text = self.query_one(f"#{name}", Input).value
             if text and _number(text) is None:
@@ -184,7 +184,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
 
 
 def known_flags(flags: LaunchFlags, snapshot: Snapshot) -> LaunchFlags:
-    """Complete flags that nobody told us by what the snapshot tells."""
+    """Fill in flags that are unknown from what the snapshot shows."""
     facts = snapshot.facts
     if flags.parallel < 0 and facts.n_slots is not None and not facts.unified:
         flags = replace(flags, parallel=facts.n_slots)

@@ -1,4 +1,4 @@
-"""What a retune preview says, in lines."""
+"""A retune preview as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNKNOWN = "not known"
 
 
 def preview_text(preview: RetunePreview, now: Snapshot) -> Content:
-    """Compare now and after, then what is lost, what is not known, and the server's own log lines."""
+    """Compare now with afterwards, then say what is lost, what is unknown, and what the server would log."""
     lines = [_row(*row) for row in _rows(preview, now)]
     lines += [Content.assemble(("! ", "$text-warning"), plain(note)) for note in preview.notes]
     if preview.unknown:

@@ -24,12 +24,12 @@ __all__ = ["SlotScreen"]
 _EVERY = 1.0
 _LONGEST = 500
 _NUMBERED = ("seed", "task", "id_slot")
-"""Names, not amounts: their digits stand together."""
+"""Identifiers, not amounts: their digits are not grouped."""
 _TEXT_LIMIT = 20_000
 
 
 class SlotScreen(Dialog[None]):
-    """Asks for the details again each second, once the last answer is there."""
+    """Asks for the details every second, unless an answer is still due."""
 
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
@@ -54,13 +54,13 @@ class SlotScreen(Dialog[None]):
             yield Static("", id=part, markup=False)
 
     def on_mount(self) -> None:
-        """Ask now and from time to time."""
+        """Ask now, and again every second."""
         self.query_one("#now", Static).update(self._now())
         self.ask()
         self.set_interval(_EVERY, self.ask)
 
     def ask(self) -> None:
-        """Ask, unless an answer is still on its way."""
+        """Ask, unless an answer is still due."""
         if not self._asking:
             self._asking = True
             self._fetch()

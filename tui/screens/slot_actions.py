@@ -28,7 +28,7 @@ class ChosenAction:
 
 
 class SlotActionScreen(Dialog[ChosenAction]):
-    """Erase always; save and restore where the server keeps slot files."""
+    """Offers to erase; also to save and restore, if the server keeps slot files."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("e", "erase", "Erase", id="slot.erase", tooltip="Forget the slot's cached tokens"),
@@ -44,9 +44,9 @@ class SlotActionScreen(Dialog[ChosenAction]):
         return f"Cached tokens of slot {self._slot}"
 
     def inside(self) -> Iterable[Widget]:
-        """Make the buttons and, for files, a name."""
+        """Make the buttons and a field for the file name."""
         yield Static(
-            "A busy slot does this when its request has ended; until then it waits in the queue.",
+            "If the slot is busy, this waits in the queue until its request has ended.",
             markup=False,
             classes="hint",
         )
@@ -58,7 +58,7 @@ class SlotActionScreen(Dialog[ChosenAction]):
         yield Horizontal(*buttons, classes="buttons")
 
     def on_mount(self) -> None:
-        """Let keys be keys: no field has the focus at first."""
+        """Focus a button rather than the field, so that keys are keys."""
         self.query(Button).first().focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -1,4 +1,4 @@
-"""Toggles that can be told apart without colours: an empty box is off."""
+"""Toggles that do not rely on colour: an empty box is off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Choice", "Choices", "Tick"]
 
 
 class Tick(Checkbox, inherit_bindings=False):
-    """A box with a cross, or without one. Enter is left to the dialog."""
+    """A box with or without a cross. Enter is left to the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", "Tick", show=False)]
 
@@ -20,13 +20,13 @@ class Tick(Checkbox, inherit_bindings=False):
         self.BUTTON_INNER = "X" if value else " "
 
     def watch_value(self) -> None:
-        """Draw the cross or none."""
+        """Draw or remove the cross."""
         self.BUTTON_INNER = "X" if self.value else " "
         super().watch_value()
 
 
 class Choice(RadioButton):
-    """A circle that is full where it is the one taken."""
+    """A circle, filled if it is the chosen one."""
 
     def __init__(self, label: str, value: bool) -> None:
         super().__init__(label, value, compact=True)
@@ -39,7 +39,7 @@ class Choice(RadioButton):
 
 
 class Choices(RadioSet, inherit_bindings=False):
-    """Choices of which the arrow keys take the next one at once. Enter is left to the dialog."""
+    """Choices; the arrow keys choose the next one at once. Enter is left to the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,right", "move(1)", "Next", show=False),
@@ -47,14 +47,14 @@ class Choices(RadioSet, inherit_bindings=False):
     ]
 
     def on_mount(self) -> None:
-        """Mark the one that is on, where Textual marks the first."""
+        """Put the cursor on the chosen one; Textual would put it on the first."""
         self.call_after_refresh(lambda: self.take(max(0, self.pressed_index)))
 
     def action_move(self, step: int) -> None:
-        """Take one that is ``step`` further."""
+        """Choose the one that is ``step`` further down, wrapping around."""
         self.take((self.pressed_index + step) % len(self.query(Choice)))
 
     def take(self, index: int) -> None:
-        """Take a choice."""
+        """Choose one by its index."""
         self._selected = index
         self.query(Choice)[index].value = True
