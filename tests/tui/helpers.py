@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.tui.scenes import WORKING
 
 SIZES = [(80, 24), (120, 36), (200, 50)]
 NEVER = 3600.0
+PATIENCE = 10.0
 
 
 def make_app(
@@ -46,10 +48,7 @@ def run(app: SlotviewApp, size: tuple[int, int]) -> AbstractAsyncContextManager[
 
 async def assert_shows(pilot: Pilot[None], words: str) -> None:
     """Wait until words stand on the screen, however the lines are broken."""
-    seen = ""
-    for _ in range(40):
-        seen = " ".join(text_of(pilot.app).split())
-        if words in seen:
-            return
+    end = time.monotonic() + PATIENCE
+    while words not in (seen := " ".join(text_of(pilot.app).split())):
+        assert time.monotonic() < end, f"{words!r} does not stand on the screen: {seen}"
         await pilot.pause()
-    raise AssertionError(f"{words!r} does not stand on the screen: {seen}")
