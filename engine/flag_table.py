@@ -431,7 +431,7 @@ _SWITCHES_IGNORED = """
 --perf --no-perf|-kvo --kv-offload -nkvo --no-kv-offload|--repack -nr --no-repack|--no-host|-cmoe --cpu-moe
 --check-tensors|--op-offload --no-op-offload|--offline|--lora-init-without-apply|--spm-infill|-bs --backend-sampling
 --mmproj-auto --no-mmproj --no-mmproj-auto|--mmproj-offload --no-mmproj-offload|--reuse-port
---models-autoload --no-models-autoload
+--models-autoload --no-models-autoload|-no-ag --no-agent|--no-ui-mcp-proxy --no-webui-mcp-proxy|--no-skip-chat-parsing
 --spec-draft-backend-sampling --no-spec-draft-backend-sampling|-cmoed --cpu-moe-draft --spec-draft-cpu-moe
 """
 
@@ -467,10 +467,10 @@ _REASONS = {
     "the engine takes a model as its file describes it": "--override-kv --rope-scaling --rope-scale --rope-freq-base"
     " --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-slow --yarn-beta-fast",
     "the engine computes in its own process": "--rpc",
-    "the engine has no tools": "--tools --mcp-servers-config --mcp-servers-json -ag --agent -no-ag --no-agent"
-    " --ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy --no-webui-mcp-proxy",
-    "the engine does not tell thoughts from answers": "--reasoning-budget --reasoning-budget-message"
-    " --skip-chat-parsing --no-skip-chat-parsing",
+    "the engine has no tools": "--tools --mcp-servers-config --mcp-servers-json -ag --agent"
+    " --ui-mcp-proxy --webui-mcp-proxy",
+    "the engine sets thoughts no limit": "--reasoning-budget --reasoning-budget-message",
+    "the engine always tells thoughts from answers": "--skip-chat-parsing",
     "the engine renders chats with Jinja alone": "--no-jinja",
     "the engine serves no files": "--path",
     "the engine writes no prompts to files": "--log-prompts-dir",

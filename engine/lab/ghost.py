@@ -62,6 +62,10 @@ class GhostTokenizer:
         """Dots."""
         return "." * len(tokens)
 
+    def prompt_text(self, tokens: Sequence[int]) -> str:
+        """Dots."""
+        return self.decode(tokens)
+
 
 class GhostModel:
     """Implements `Model` with the facts of a real one."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from .arrays import TokenIds
+from .clean_blanks import clean_blanks
 from .token_kinds import HIDDEN, TokenKind
 from .vocab import SpecialToken, Vocabulary
 
@@ -106,6 +107,14 @@ class FileTokenizer(ABC):
     def decode(self, tokens: Sequence[int], *, special: bool = False) -> str:
         """Text of tokens; invalid UTF-8 becomes U+FFFD."""
         return b"".join([self.piece(int(token), special=special) for token in tokens]).decode(errors="replace")
+
+    def prompt_text(self, tokens: Sequence[int]) -> str:
+        """Text of a whole prompt, without the blank that is put before one, and cleaned where the vocabulary asks."""
+        pieces = [self.piece(int(token), special=True) for token in tokens]
+        if pieces and self.vocabulary.add_space_prefix:
+            pieces[0] = pieces[0].removeprefix(b" ")
+        text = b"".join(pieces)
+        return (clean_blanks(text) if self.vocabulary.cleans_blanks else text).decode(errors="replace")
 
 
 def split_special(text: str, special: Sequence[SpecialToken], parse_special: bool) -> Iterator[str | int]:

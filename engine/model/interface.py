@@ -103,6 +103,9 @@ class Tokenizer(Protocol):
     def decode(self, tokens: Sequence[int], *, special: bool = False) -> str:
         """Text of tokens; invalid UTF-8 becomes U+FFFD."""
 
+    def prompt_text(self, tokens: Sequence[int]) -> str:
+        """Text of a whole prompt, special tokens included, as llama-server shows it."""
+
 
 class Model(Protocol):
     """A causal transformer with its tokenizer."""

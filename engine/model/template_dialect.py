@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import NoReturn
@@ -11,6 +11,7 @@ from typing import NoReturn
 from jinja2 import ChainableUndefined, Template, TemplateError, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
+from markupsafe import soft_str
 
 from .template_limits import LimitedEnvironment
 from .template_watch import note_text_test, read_deep
@@ -30,6 +31,7 @@ def compiled(template: str) -> Template:
     )
     environment.filters["tojson"] = _to_json
     environment.filters["format"] = _format
+    environment.filters["string"] = _spelled
     environment.tests["string"] = _is_text
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = _now
@@ -71,8 +73,26 @@ def _to_json(
     sort_keys: bool = False,
 ) -> str:
     """The filter ``tojson``, without the escapes for HTML that Jinja's own makes."""
-    read_deep(value)
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    return json.dumps(
+        read_deep(value),
+        ensure_ascii=ensure_ascii,
+        indent=indent,
+        separators=separators,
+        sort_keys=sort_keys,
+        default=_as_list,
+    )
+
+
+def _as_list(value: object) -> list[object]:
+    """What a filter such as ``map`` gives, which Jinja makes one by one. Raises `TypeError`."""
+    if not isinstance(value, Iterator):
+        raise TypeError(f"a {type(value).__name__} is no JSON")
+    return list(value)
+
+
+def _spelled(value: object) -> str:
+    """The filter ``string``."""
+    return soft_str(read_deep(value))
 
 
 def _is_text(value: object) -> bool:

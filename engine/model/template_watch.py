@@ -25,6 +25,12 @@ class WatchedText(str):
         self.walked = self.walked or not isinstance(place, slice)
         return super().__getitem__(place)
 
+    def __getattribute__(self, name: str) -> Any:
+        """A method of texts, such as ``lower``: whoever asks for one looks at the text."""
+        if hasattr(str, name) and not name.startswith("_"):
+            self.used = True
+        return super().__getattribute__(name)
+
     def __str__(self) -> str:
         self.used = True
         return super().__str__()
@@ -74,6 +80,11 @@ class WatchedDict(dict[str, Any]):
         self.asked.add(name)
         return super().__getitem__(name)
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The member, asked for, or the default."""
+        self.asked.add(name)
+        return super().get(name, default)
+
     def items(self) -> Any:
         """The members, all of them asked for."""
         self.asked |= self.keys()
@@ -89,15 +100,14 @@ def watched(value: object) -> Any:
     return WatchedText(value) if isinstance(value, str) else value
 
 
-def read_deep(value: object) -> None:
-    """Note that a value was read with everything in it."""
+def read_deep(value: object) -> object:
+    """The value, not watched any more. Notes that it was read with everything in it."""
     if isinstance(value, WatchedDict):
         value.asked |= value.keys()
-        for item in value.values():
-            read_deep(item)
-    elif isinstance(value, WatchedList):
-        for item in list.__iter__(value):
-            read_deep(item)
+        return {name: read_deep(item) for name, item in dict.items(value)}
+    if isinstance(value, WatchedList):
+        return [read_deep(item) for item in list.__iter__(value)]
+    return value
 
 
 def note_text_test(value: object) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..plain import plain
+from .clean_blanks import cleans_blanks
 from .end_tokens import ROLES, find_end_tokens
 from .gguf import ModelFile, ModelFileError
 from .pre_tokenizing import PreTokenizer, find_pretokenizer
@@ -42,6 +43,7 @@ class Vocabulary:
     add_bos: bool
     add_eos: bool
     add_space_prefix: bool
+    cleans_blanks: bool
     special: tuple[SpecialToken, ...]
     warnings: tuple[str, ...]
 
@@ -73,6 +75,7 @@ def read_vocabulary(file: ModelFile) -> Vocabulary:
         add_bos=add_bos and bos is not None,
         add_eos=add_eos and eos is not None,
         add_space_prefix=bool(file.metadata.get(f"{PREFIX}add_space_prefix", spm)),
+        cleans_blanks=cleans_blanks(model, str(file.metadata.get(f"{PREFIX}pre", "default"))),
         special=_special_tokens(texts, kinds, str(file.metadata.get("general.name", ""))),
         warnings=warnings,
     )

@@ -41,7 +41,7 @@ def final_json(result: Final, model: str, tokenizer: Tokenizer, *, stream: bool)
         "tokens_predicted": result.n_decoded,
         "tokens_evaluated": result.n_prompt,
         "generation_settings": params_json(result.params, full=True),
-        "prompt": tokenizer.decode([int(token) for token in result.prompt], special=True),
+        "prompt": tokenizer.prompt_text([int(token) for token in result.prompt]),
         "has_new_line": result.has_new_line,
         "truncated": result.truncated,
         "stop_type": str(result.stop_type),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..model.interface import Tokenizer
+from ..model.template_thoughts import ThoughtTags, read_thought_tags
+from .chat_ending import begun_answer, last_message, read_ending, up_to_tag, wants_continuation
 from .chat_renderer import ChatRenderer
 from .errors import ThrownError
 from .fields import to_int32
 from .json_words import not_of_type, type_name
-from .messages import Message, join_parts, read_messages
+from .messages import read_messages
+from .thoughts import PLAIN_ANSWER, AnswerReader
 from .tools import check_tools
 from .unfollowed import REASONING_FORMATS
 
@@ -25,13 +28,12 @@ MOST_PROBS = 20  # of a body that asks for probabilities and does not say how ma
 class ChatPrompt:
     """``text``: the rendered prompt. ``fields``: fields of a completion that the chat sets, whatever the body says.
 
-    ``prefill``: the text of a last message that the answer goes on with, "" for none; it stands before the generated
-    text. ``streamed_prefill``: as much of it as a stream repeats, which is all or nothing.
+    ``reader``: reads the answer. ``repeats``: whether a stream repeats what the answer goes on with.
     """
 
     text: str
-    prefill: str = ""
-    streamed_prefill: str = ""
+    reader: AnswerReader = PLAIN_ANSWER
+    repeats: bool = True
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -39,14 +41,13 @@ class ChatPrompt:
 class ChatRules:
     """What the command line says about chats.
 
-    ``variables``: what templates see by name, where the body says nothing else. ``thinks``: whether thoughts are
-    wanted; None = unless the body asks for no effort. ``prefills``: whether an answer goes on with a last message of
-    the assistant.
+    ``variables``: what templates see by name, where the body says nothing else. ``prefills``: whether an answer goes
+    on with a last message of the assistant.
     """
 
     variables: Mapping[str, object] = field(default_factory=dict)
-    thinks: bool | None = None
     prefills: bool = True
+    reasoning_format: str = "deepseek"
 
 
 def read_chat(
@@ -59,28 +60,18 @@ def read_chat(
     rules = rules or ChatRules()
     messages = read_messages(body)
     check_tools(body)
-    add, goes_on = _ending(body, messages, rules)
-    _check_reasoning_format(body)
-    renderer = ChatRenderer(tokenizer, template, _variables(body, rules))
-    if goes_on:
-        return _continued(body, messages, renderer)
-    shown = renderer.render(messages)
-    return ChatPrompt(shown.asking if add else shown.plain, fields=_fields(body, shown.generation_prompt))
-
-
-def _continued(body: Mapping[str, object], messages: Sequence[Message], renderer: ChatRenderer) -> ChatPrompt:
-    """The prompt whose last message is the beginning of the answer; an empty line stands between that one's parts."""
-    shown = renderer.render(messages[:-1])
-    plain, generation_prompt = shown.plain, shown.generation_prompt
-    given = body["messages"]
-    last = given[-1] if isinstance(given, list) and given else {}
-    begun, told = join_parts(last.get("content"), "\n\n"), body.get("continue_final_message")
-    prefill = "" if told == "reasoning_content" else begun
-    if begun or any(last.get(name) for name in ("tool_calls", "reasoning_content", "name", "tool_call_id")):
-        generation_prompt += prefill
-        plain += generation_prompt
-    is_repeated = not _wants_continuation(body) or body.get("echo") is True
-    return ChatPrompt(plain, prefill, prefill if is_repeated else "", _fields(body, generation_prompt))
+    add, goes_on = read_ending(body, messages, prefills=rules.prefills)
+    extracts = _reasoning_format(body, rules) != "none"
+    tags = read_thought_tags(template)
+    renderer = ChatRenderer(tokenizer, template, _variables(body, rules, knows_thoughts=tags is not None))
+    shown = renderer.render(messages[:-1] if goes_on else messages)
+    text, asked = shown.asking if add else shown.plain, shown.generation_prompt
+    if goes_on and (last := last_message(body)):
+        asked = begun_answer(asked, last, body.get("continue_final_message"), tags)
+        text += asked
+    begun = asked[len(up_to_tag(shown.generation_prompt, tags)) :]
+    repeats = not wants_continuation(body) or body.get("echo") is True
+    return ChatPrompt(text, AnswerReader(begun, tags, extracts), repeats, _fields(body, asked, tags))
 
 
 def _check_response_format(value: object) -> None:
@@ -89,40 +80,17 @@ def _check_response_format(value: object) -> None:
         raise ThrownError(f'response_format type must be one of "text" or "json_object", but got: {kind}')
 
 
-def _wants_continuation(body: Mapping[str, object]) -> bool:
-    """Whether the body itself asks for an answer that goes on with the last message."""
-    told = body.get("continue_final_message")
-    return told is True or told in ("content", "reasoning_content")
-
-
-def _ending(body: Mapping[str, object], messages: Sequence[Message], rules: ChatRules) -> tuple[bool, bool]:
-    """Whether a generation prompt is added, and whether the last message is the beginning of the answer."""
-    wanted = body.get("add_generation_prompt")
-    add = wanted if isinstance(wanted, bool) else True
-    goes_on = _wants_continuation(body)
-    by_assistant = bool(messages) and messages[-1]["role"] == "assistant"
-    if by_assistant and not goes_on and rules.prefills:
-        if len(messages) > 1 and messages[-2]["role"] == "assistant":
-            raise ThrownError("Cannot have 2 or more assistant messages at the end of the list.")
-        add, goes_on = False, True
-    if goes_on and add:
-        raise ThrownError("Cannot set both add_generation_prompt and continue_final_message to true.")
-    if goes_on and by_assistant and messages[-1].get("tool_calls"):
-        raise ThrownError("Cannot continue an assistant message that contains tool calls.")
-    return add, goes_on
-
-
-def _check_reasoning_format(body: Mapping[str, object]) -> None:
-    if "reasoning_format" not in body:
-        return
-    name = body["reasoning_format"]
+def _reasoning_format(body: Mapping[str, object], rules: ChatRules) -> str:
+    """How thoughts are shown. Raises `ThrownError`."""
+    name = body.get("reasoning_format", rules.reasoning_format)
     if not isinstance(name, str):
         raise ThrownError(not_of_type("string", name))
     if name not in REASONING_FORMATS:
         raise ThrownError(f"Unknown reasoning format: {name}", "server_error")
+    return name
 
 
-def _variables(body: Mapping[str, object], rules: ChatRules) -> dict[str, object]:
+def _variables(body: Mapping[str, object], rules: ChatRules, *, knows_thoughts: bool) -> dict[str, object]:
     """What the template sees by name, besides the messages: what the command line says, and over it the body."""
     given = body.get("chat_template_kwargs")
     variables = {**rules.variables, **(given if isinstance(given, dict) else {})}
@@ -134,18 +102,17 @@ def _variables(body: Mapping[str, object], rules: ChatRules) -> dict[str, object
         variables.pop("reasoning_effort", None)
     elif isinstance(effort, str) and effort:
         variables["reasoning_effort"] = effort
-    thinks = effort != "none" if rules.thinks is None else rules.thinks
-    return {"enable_thinking": thinks, **variables}
+    return {"enable_thinking": knows_thoughts and effort != "none", **variables}
 
 
-def _fields(body: Mapping[str, object], generation_prompt: str) -> dict[str, object]:
+def _fields(body: Mapping[str, object], generation_prompt: str, tags: ThoughtTags | None) -> dict[str, object]:
     """The fields of a completion that a chat sets. Raises `ThrownError`."""
     fields: dict[str, object] = {
         "chat_format": CHAT_FORMAT,
         "generation_prompt": generation_prompt,
         "grammar_lazy": False,
         "grammar_triggers": [],
-        "preserved_tokens": [],
+        "preserved_tokens": [tag for tag in tags.bare if tag] if tags else [],
         "chat_parser": None,
     }
     wanted, top = body.get("response_format"), body.get("top_logprobs")

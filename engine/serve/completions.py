@@ -69,9 +69,7 @@ async def chat_completions(request: Request) -> Response:
     state = state_of(request)
     body = await read_members(request)
     prompt, (prompts, options) = await asyncio.to_thread(_prepare_chat, body, state)
-    shape = ChatShape(
-        state.model_name, state.fingerprint, options, prefill=prompt.prefill, streamed_prefill=prompt.streamed_prefill
-    )
+    shape = ChatShape(state.model_name, state.fingerprint, options, reader=prompt.reader, repeats=prompt.repeats)
     return await _answer_openai(request, state, prompts, options, shape)
 
 

@@ -13,6 +13,7 @@ from ..slots.timing_values import timing_values
 from .answers import probs_json, prompt_progress
 from .params import RequestOptions
 from .params_json import Json
+from .thoughts import PLAIN_ANSWER, AnswerReader, Said
 
 __all__ = ["ChatShape", "Shape", "TextShape"]
 
@@ -125,11 +126,12 @@ class TextShape(Shape):
 
 @dataclass(slots=True)
 class ChatShape(Shape):
-    """``/v1/chat/completions``. ``started``: outputs of which a stream has sent text."""
+    """``/v1/chat/completions``. ``texts`` and ``said``: of each output of a stream, so far."""
 
-    prefill: str = ""
-    streamed_prefill: str = ""
-    started: set[int] = field(default_factory=set)
+    reader: AnswerReader = PLAIN_ANSWER
+    repeats: bool = True
+    texts: dict[int, str] = field(default_factory=dict)
+    said: dict[int, Said] = field(default_factory=dict)
 
     def whole(self, results: Sequence[Final]) -> Json:
         """The answer."""
@@ -148,23 +150,16 @@ class ChatShape(Shape):
         choice: Json = {
             "finish_reason": _reason(result.stop_type),
             "index": result.index,
-            "message": {"role": "assistant", "content": self.prefill + result.text},
+            "message": self.reader.read_all(result.text).message,
         }
         if logprobs := self._all_logprobs(result):
             choice["logprobs"] = logprobs
         return choice
 
     def partial(self, result: Partial, *, timings: bool) -> list[Json]:
-        """One streamed token: the role before the first one, then its text, where it has some."""
-        group: list[Json] = []
-        text = result.text
-        if result.n_decoded == 1:
-            group.append(self._chunk(result.index, {"role": "assistant", "content": None}))
-        if result.index not in self.started and (text or result.n_decoded == 1):
-            self.started.add(result.index)
-            text = self.streamed_prefill + text
-        if text:
-            group.append(self._chunk(result.index, {"content": text}))
+        """One streamed token: the role before the first one, then what it adds, where it adds something."""
+        group = [self._role(result.index)] if result.n_decoded == 1 else []
+        group += self._added(result.index, result.text)
         logprobs = self._logprobs(result)
         if logprobs and group:
             choices = group[-1]["choices"]
@@ -175,20 +170,33 @@ class ChatShape(Shape):
         return group
 
     def progress(self, result: Progress, *, timings: bool) -> list[Json]:
-        """A progress event."""
-        shown = self._chunk(result.index, {"role": "assistant", "content": None})
+        """A progress event; the first one repeats what the answer goes on with."""
+        group = [self._role(result.index), *self._added(result.index, "")]
         if timings:
-            shown["timings"] = timing_values(result.timings)
-        return [shown | {"prompt_progress": prompt_progress(result)}]
+            group[-1]["timings"] = timing_values(result.timings)
+        group[-1]["prompt_progress"] = prompt_progress(result)
+        return group
 
     def last(self, result: Final) -> list[Json]:
-        """The reason, then usage where asked for; timings on the last object."""
-        group = [self._chunk(result.index, {"content": result.tail})] if result.tail else []
+        """What was held back, the reason, then usage where asked for; timings on the last object."""
+        group = self._added(result.index, result.tail, is_all=True)
         group.append(self._chunk(result.index, {}, _reason(result.stop_type)))
         if self.options.include_usage:
             group.append(self._chunk(result.index, None) | {"usage": _usage(result)})
         group[-1]["timings"] = timing_values(result.timings)
         return group
+
+    def _added(self, index: int, text: str, *, is_all: bool = False) -> list[Json]:
+        """The chunks of an output that gets more text; at its end also what might have been the beginning of a tag."""
+        before = self.said.get(index) or (Said() if self.repeats else self.reader.read(""))
+        text = self.texts[index] = self.texts.get(index, "") + text
+        read = self.reader.read_all if is_all and text.strip() else self.reader.read
+        said = read(text) or before
+        self.said[index] = said
+        return [self._chunk(index, delta) for delta in said.added_to(before)]
+
+    def _role(self, index: int) -> Json:
+        return self._chunk(index, {"role": "assistant", "content": None})
 
     def _chunk(self, index: int, delta: Json | None, reason: str | None = None) -> Json:
         choices = [] if delta is None else [{"finish_reason": reason, "index": index, "delta": delta}]

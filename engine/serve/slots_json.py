@@ -62,7 +62,7 @@ def _slot(slot: Slot, core: Core) -> Json:
     }
     if debug:
         prompt = [] if slot.prompt is None else [int(token) for token in slot.prompt]
-        shown["prompt"] = core.model.tokenizer.decode(prompt, special=True)
+        shown["prompt"] = core.model.tokenizer.prompt_text(prompt)
         shown["generated"] = slot.generated_text.decode("utf-8", "replace")
     return shown
 

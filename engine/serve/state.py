@@ -81,17 +81,21 @@ class ServerState:
 
     @property
     def chat_template(self) -> str:
-        """Template in use."""
+        """Template in use, with plain line ends and without the last one."""
         template = self.flags.http.chat_template or self.model.tokenizer.chat_template
-        return CHATML if template in (None, "", "chatml") else template
+        if template in (None, "", "chatml"):
+            return CHATML
+        shown = template.replace("\r\n", "\n").replace("\r", "\n")
+        return shown.removesuffix("\n") if template.endswith("\n") else shown
 
     @property
     def chat_rules(self) -> ChatRules:
         """What the command line says about chats."""
         http = self.flags.http
-        told = {"reasoning_effort": http.reasoning_effort} if http.reasoning_effort else {}
-        variables = {"preserve_reasoning": http.reasoning_preserve, **http.chat_template_kwargs, **told}
-        return ChatRules(variables, http.reasoning, http.prefill_assistant)
+        thinks = {} if http.reasoning is None else {"enable_thinking": http.reasoning}
+        effort = {"reasoning_effort": http.reasoning_effort} if http.reasoning_effort else {}
+        variables = {"preserve_reasoning": http.reasoning_preserve, **http.chat_template_kwargs, **thinks, **effort}
+        return ChatRules(variables, http.prefill_assistant, http.reasoning_format)
 
     def allows(self, authorization: str, x_api_key: str) -> bool:
         """Whether a request's headers carry one of the keys (spec §7.1)."""

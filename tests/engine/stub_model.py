@@ -51,6 +51,10 @@ class ByteTokenizer:
             return b"<end>" if special else b""
         return self._pieces.get(token, bytes([token % 256]))
 
+    def prompt_text(self, tokens: Sequence[int]) -> str:
+        """Text of the bytes, the end spelled out."""
+        return self.decode(tokens, special=True)
+
     def decode(self, tokens: Sequence[int], *, special: bool = False) -> str:
         """Text of the bytes."""
         return b"".join(self.piece(int(token), special=special) for token in tokens).decode("utf-8", "replace")

@@ -14,6 +14,7 @@ from . import (
     routes,
     streams,
     templates,
+    thoughts,
     wire,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "routes",
     "streams",
     "templates",
+    "thoughts",
     "wire",
 ]

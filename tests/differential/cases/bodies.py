@@ -68,6 +68,13 @@ def prompts(c: Client) -> None:
     c.ask("/completion", {"n_predict": 2})
 
 
+@scenario("a prompt is shown without the blanks before marks")
+def blanks(c: Client) -> None:
+    for prompt in (" ?", "a ' b", "a ' ' b", "It 's , we 've . 't 'll 'm 're ' s", "x  !  .  '  ' ,", " ' ", "'s 's"):
+        c.ask("/completion", {"prompt": prompt, "n_predict": 1, "temperature": 0}, step=prompt)
+        c.ask("/v1/completions", {"prompt": prompt, "max_tokens": 1, "temperature": 0, "verbose": True}, step=prompt)
+
+
 NUMBERS = (
     "n_predict", "n_keep", "n_discard", "n_indent", "t_max_predict_ms", "n_cmpl", "n", "n_cache_reuse", "id_slot",
     "temperature",

@@ -39,8 +39,23 @@ def test_refusals(body: dict[str, object], status: int, words: str) -> None:
 def test_a_template_sees_what_the_body_gives_it() -> None:
     template = "{{ enable_thinking }} {{ reasoning_effort }} {{ mood }}"
     prompt = read(template, chat_template_kwargs={"mood": "kind"}, reasoning_effort="low")
-    assert prompt.text == "True low kind"
-    assert read("{{ enable_thinking }}", reasoning_effort="none").text == "False"
+    assert prompt.text == "False low kind"
+
+
+def test_thoughts_are_wanted_where_the_template_knows_any() -> None:
+    template = "{{ enable_thinking }}{% for m in messages %}<t>{{ m.reasoning_content }}</t>{{ m.content }}{% endfor %}"
+    assert read(template).text.startswith("True")
+    assert read(template, reasoning_effort="none").text.startswith("False")
+    assert read("{{ enable_thinking }}").text == "False"
+
+
+def test_an_open_tag_at_the_end_of_the_prompt_belongs_to_the_answer() -> None:
+    template = "{% for m in messages %}<t>{{ m.reasoning_content }}</t>{{ m.content }}{% endfor %}"
+    template += "{% if add_generation_prompt %}A:<t>{% endif %}"
+    said = read(template).reader.read("hm</t>yes")
+    assert (said.thoughts, said.content) == ("hm", "yes")
+    kept = read(template, reasoning_format="none").reader.read("hm</t>yes")
+    assert (kept.thoughts, kept.content) == ("", "<t>hm</t>yes")
 
 
 def test_developers_are_the_system_unless_the_template_tells_them_apart() -> None:
@@ -60,7 +75,7 @@ def test_a_last_answer_goes_on_two_lines_apart() -> None:
     parts = [{"type": "text", "text": text} for text in ("a", "b")]
     prompt = read(messages=[ASK, {"role": "assistant", "content": parts}])
     assert prompt.text.endswith("<|im_start|>assistant\na\n\nb")
-    assert prompt.prefill == "a\n\nb"
+    assert prompt.reader.read(" c").content == "a\n\nb c"
     assert prompt.fields["generation_prompt"] == "<|im_start|>assistant\na\n\nb"
 
 
