@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from slotview.engine.observe.meaning import busy_meaning, slots_unknown
+from slotview.engine.observe.continuity import is_current
+from slotview.engine.observe.meaning import LAST_TOLD, busy_meaning, slots_unknown
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
@@ -46,6 +47,8 @@ class BusyPanel(LinePanel):
 def _words(snapshot: Snapshot) -> str:
     if snapshot.busy is None:
         return plain(slots_unknown(snapshot), _TEXT_LIMIT)
+    if not is_current(snapshot):
+        return LAST_TOLD
     return busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.now)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from slotview.engine.observe.meaning import waiting_meaning
+from slotview.engine.observe.continuity import is_current
+from slotview.engine.observe.meaning import LAST_TOLD, waiting_meaning
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot, WaitingRequest, WaitingView
 
@@ -61,6 +62,8 @@ def _number(waiting: WaitingView) -> Line:
 
 
 def _meaning(snapshot: Snapshot) -> str:
+    if snapshot.waiting.count is not None and not is_current(snapshot):
+        return LAST_TOLD
     n_slots = None if snapshot.slots is None else len(snapshot.slots)
     words = waiting_meaning(snapshot.waiting, snapshot.busy, n_slots, snapshot.facts.batching)
     words = plain(words, 200)

@@ -6,6 +6,7 @@ from ..snapshot import HealthState, KvPool, SlotView, Snapshot, Totals, WaitingV
 from .words import count, percent, plural
 
 __all__ = [
+    "LAST_TOLD",
     "busy_meaning",
     "context_share",
     "pool_meaning",
@@ -16,6 +17,9 @@ __all__ = [
     "slots_unknown",
     "waiting_meaning",
 ]
+
+LAST_TOLD = "the last that was told"
+"""Stands for a meaning beside numbers that are old."""
 
 NEAR_ONE = 1.3
 NEAR_ALL = 0.85  # share of the slots

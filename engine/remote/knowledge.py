@@ -202,7 +202,7 @@ class Knowledge(RunWatch):
         entries = read_models(body)
         if entries is None:
             return False
-        self.models = entries if self.kind is not Kind.SWAP else _merged(self.models, entries)
+        self._list_models(entries if self.kind is not Kind.SWAP else _merged(self.models, entries), now)
         return True
 
     def _take_running(self, body: object, now: float) -> bool:
@@ -211,8 +211,17 @@ class Knowledge(RunWatch):
             return False
         if self.kind is not Kind.SWAP:
             self._found(Kind.SWAP)
-        self.models = _merged(entries, self.models)
+        self._list_models(_merged(entries, self.models), now)
         return True
+
+    def _list_models(self, entries: tuple[ModelEntry, ...], now: float) -> None:
+        """Take a router's list; the chosen model's server may be gone with it."""
+        was_ready, self.models = self.is_ready, entries
+        if was_ready and not self.is_ready:
+            self._unloaded(now)
+            for name in MODEL_ENDS:
+                if not self.ends[name].open:
+                    self.ends[name].forget()
 
     def _take_slots(self, body: object, now: float) -> bool:
         slots = read_slots(body)

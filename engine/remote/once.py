@@ -7,6 +7,7 @@ from typing import Any
 
 from ..snapshot import EndpointState, HealthState, Snapshot
 from .backend import RemoteBackend
+from .read_models import FAILED
 
 __all__ = ["ExitCode", "exit_code", "is_settled", "snapshot_once"]
 
@@ -63,13 +64,20 @@ def is_settled(snapshot: Snapshot) -> bool:
     return all(ends[name].state is not EndpointState.UNKNOWN for name in asked)
 
 
+def _of_model(state: str | None) -> ExitCode:
+    """What the state of a router's model comes to; one that is not loaded counts as asleep."""
+    if state is None:
+        return ExitCode.NO_MODEL
+    return ExitCode.FAILED if state == FAILED else ExitCode.ASLEEP
+
+
 def exit_code(snapshot: Snapshot, model: str | None = None) -> ExitCode:
     """Say in one number what the snapshot shows."""
     state = snapshot.health.state
     if state is HealthState.OK:
         return ExitCode.RIGHT if snapshot.slots is not None else ExitCode.SLOTS_OFF
-    if state is HealthState.ROUTER:  # a model that is not loaded counts as asleep
-        return ExitCode.ASLEEP if model in dict(snapshot.facts.models) else ExitCode.NO_MODEL
+    if state is HealthState.ROUTER:
+        return _of_model(dict(snapshot.facts.models).get(model or ""))
     if state is HealthState.CONNECTING and snapshot.facts.endpoints["props"].state is EndpointState.OK:
         return ExitCode.FAILED
     if state is HealthState.ERROR and snapshot.facts.endpoints["props"].state is EndpointState.NO_ANSWER:

@@ -109,6 +109,8 @@ def _waiting(known: Known) -> WaitingView:
     state = known.state(Name.METRICS)
     if not known.link.was_up:
         return WaitingView(why=_UNHEARD)
+    if not known.is_ready:
+        return WaitingView(why="unknown (the model is not loaded)" if known.chosen else "unknown (no model chosen)")
     if known.metrics_every == 0:
         return WaitingView(why="unknown (/metrics is not asked: --metrics-every 0)")
     count = known.deferred
@@ -179,7 +181,7 @@ def _note(known: Known, now: float) -> str:
     cadence, link = known.cadence, known.link
     if link.up is False:
         return f"asking again every {link.gap:.0f} s" if link.gap >= 1 else "asking again"
-    if known.asleep:
+    if known.asleep or (known.chosen is not None and not known.is_ready):
         return "not polling"
     if (rest := max(end.rests_until for end in known.ends.values()) - now) > 1:
         return f"asked not to look for {rest:.0f} s"

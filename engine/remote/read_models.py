@@ -8,7 +8,10 @@ from typing import Any
 
 from .values import as_count, as_map, as_text, first
 
-__all__ = ["ModelEntry", "read_models", "read_running"]
+__all__ = ["FAILED", "ModelEntry", "read_models", "read_running"]
+
+FAILED = "failed"
+"""The state of a model whose server ended by itself, or did not start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,10 @@ def _entries(rows: list[Any]) -> Iterable[ModelEntry]:
 
 
 def _state(status: object) -> str:
-    """A router's word; "failed" where its last start did."""
+    """A router's word, or `FAILED`."""
     fields: Mapping[str, Any] = as_map(status)
     if fields.get("failed") is True:
-        return "failed"
+        return FAILED
     return as_text(fields.get("value"), 40) or as_text(status, 40) or ""
 
 

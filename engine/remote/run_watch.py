@@ -78,6 +78,16 @@ class RunWatch(Known):
         elif self.totals.processing == 0:
             self.slots_at = now
 
+    def _unloaded(self, now: float) -> None:
+        """A router or llama-swap has ended the server of the model, or it failed: another one is a run of its own."""
+        state = "no longer listed" if self.entry is None else self.entry.state or "not loaded"
+        self.events.append(Notice(now, f"{self.chosen} is {state}: its slots are gone", "warning"))
+        self.events.extend(lost_tasks(self._comparable, now))
+        self._forget_run()
+        self.metrics, self.totals = {}, Totals()
+        if self.props is not None:
+            self.props = replace(self.props, marker=None)
+
     def _woke_up(self) -> None:
         """A model was loaded again: fresh slots in the same server."""
         self._comparable, self._counters = (), Totals()

@@ -11,6 +11,7 @@ from .endpoint import Endpoint, Kind, Name
 from .known import UNFIT, Known
 from .proxy import VIA
 from .read_errors import Refusal
+from .read_models import FAILED
 from .read_props import build_number
 
 __all__ = ["judge"]
@@ -108,6 +109,9 @@ def _unchosen(known: Known, given: Credentials) -> Health:
         return Health(HealthState.ROUTER, f"the {kind} has no model {known.chosen}", "choose one that is in its list")
     if entry.state in ("loading", "starting"):
         return Health(HealthState.LOADING, f"{known.chosen} is being loaded", "its slots appear by themselves")
+    if entry.state == FAILED:
+        advice = f"see the log of the {kind}; it tries again at a request"
+        return Health(HealthState.ROUTER, f"{known.chosen} failed: its server ended or did not start", advice)
     text = f"{known.chosen} is {entry.state or 'not loaded'}"
     return Health(HealthState.ROUTER, text, f"not asked, since that would load it; the {kind} does so at a request")
 

@@ -37,6 +37,13 @@ def test_a_server_elsewhere_counts_since_it_started() -> None:
         assert "average 1.50 per decode since it started" in drawn(BusyPanel(), look(told), width)
 
 
+def test_old_slots_say_nothing_about_a_new_request() -> None:
+    gone = attached(health=Health(HealthState.REFUSED))
+    lines = drawn(BusyPanel(), look(gone), 78).splitlines()
+    assert "were busy" in lines[0]
+    assert lines[1] == "the last that was told"
+
+
 def test_untold_slots_are_unknown() -> None:
     text = drawn(BusyPanel(), look(snapshot(None, totals=Totals())), 78)
     assert text.startswith("– of 4 busy now")

@@ -1,4 +1,4 @@
-from slotview.engine.snapshot import WaitingRequest, WaitingView
+from slotview.engine.snapshot import Health, HealthState, WaitingRequest, WaitingView
 from slotview.widgets.waiting_panel import WaitingPanel
 from tests.widgets.host import drawn
 from tests.widgets.looks import NOW, attached, look, snapshot
@@ -55,3 +55,8 @@ def test_what_is_known_of_a_request_is_never_cut_in_a_word() -> None:
 def test_a_low_panel_has_number_and_names() -> None:
     lines = waiting(WaitingView(2, (WaitingRequest(7), WaitingRequest(8, id_slot=1))), 38, 3).splitlines()
     assert lines == ["2 wait · requests wait beside an idle…", "task 7 · any slot", "task 8 · only slot 1"]
+
+
+def test_an_old_number_says_nothing_about_now() -> None:
+    gone = snapshot(waiting=WaitingView(0), health=Health(HealthState.NO_ANSWER))
+    assert drawn(WaitingPanel(), look(gone), 78, None).startswith("0 wait · the last that was told")

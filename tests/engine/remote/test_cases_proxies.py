@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from slotview.engine.backend import BackendError, FireRequest, SlotAction
+from slotview.engine.events import Notice, TaskEnded
 from slotview.engine.remote.once import ExitCode, snapshot_once
+from slotview.engine.remote.picture import picture
+from slotview.engine.remote.verdict import judge
 from slotview.engine.snapshot import HealthState
 from tests.engine.remote.recorded import body, has_looked, healthy, metrics, recorded, slot, watching
 from tests.engine.remote.simulated import Simulation
@@ -104,6 +109,35 @@ def test_c99_a_model_that_does_not_exist() -> None:
     with FakeServer(router()) as server, watching(server, model="nope") as backend:
         snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ROUTER, 5)
     assert snapshot.health.message == "the router has no model nope"
+
+
+def test_c99_a_model_that_is_unloaded_or_fails_while_it_is_watched() -> None:
+    listed = {"first": "loaded", "failed": False}
+
+    def answer(path: str, params: dict[str, str], now: float) -> Reply:
+        if path == "/models":
+            return json_reply({"data": [{"id": "big", "status": {"value": listed["first"], "failed": listed["failed"]}}]})
+        routes = router([slot(task=int(now))])
+        route = routes.get(path, NOT_FOUND)
+        return route(Request("GET", path, params, {}, b"", now)) if callable(route) else cast(Reply, route)
+
+    simulation = Simulation(answer, model="big")
+    simulation.run(10)
+    listed |= {"first": "unloaded", "failed": True}
+    simulation.run(5)
+    n_looks = len(simulation.times("/slots"))
+    seen = picture(simulation.known, "", judge(simulation.known, "h", now=simulation.now), simulation.now, 0)
+    assert seen.health.message == "big failed: its server ended or did not start"
+    assert (seen.waiting.why, seen.poll and seen.poll.note) == ("unknown (the model is not loaded)", "not polling")
+    events = [event for event in simulation.known.events if event.time > 9]
+    assert [event.text for event in events if isinstance(event, Notice)] == ["big is failed: its slots are gone"]
+    assert [event.slot for event in events if isinstance(event, TaskEnded)][-1] == 0
+    simulation.run(5)
+    assert len(simulation.times("/slots")) == n_looks
+    listed |= {"first": "loaded", "failed": False}
+    simulation.run(5)
+    assert len(simulation.times("/slots")) > n_looks
+    assert not any("restarted" in event.text for event in simulation.known.events if isinstance(event, Notice))
 
 
 def test_c99_requests_and_actions_carry_the_model_in_their_body() -> None:

@@ -42,6 +42,7 @@ def all_answer(reply: Reply) -> Callable[[], Routes]:
         (router, None, ExitCode.NO_MODEL),
         (router, "nope", ExitCode.NO_MODEL),
         (router, "small", ExitCode.ASLEEP),
+        (router, "broken", ExitCode.FAILED),
         (router, "big", ExitCode.RIGHT),
         (lambda: healthy(error_reply(500, "boom")), None, ExitCode.FAILED),
     ],
