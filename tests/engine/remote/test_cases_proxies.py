@@ -112,18 +112,18 @@ def test_c99_a_model_that_does_not_exist() -> None:
 
 
 def test_c99_a_model_that_is_unloaded_or_fails_while_it_is_watched() -> None:
-    listed = {"first": "loaded", "failed": False}
+    status: dict[str, object] = {"value": "loaded"}
 
     def answer(path: str, params: dict[str, str], now: float) -> Reply:
         if path == "/models":
-            return json_reply({"data": [{"id": "big", "status": {"value": listed["first"], "failed": listed["failed"]}}]})
+            return json_reply({"data": [{"id": "big", "status": status}]})
         routes = router([slot(task=int(now))])
         route = routes.get(path, NOT_FOUND)
         return route(Request("GET", path, params, {}, b"", now)) if callable(route) else cast(Reply, route)
 
     simulation = Simulation(answer, model="big")
     simulation.run(10)
-    listed |= {"first": "unloaded", "failed": True}
+    status |= {"value": "unloaded", "failed": True}
     simulation.run(5)
     n_looks = len(simulation.times("/slots"))
     seen = picture(simulation.known, "", judge(simulation.known, "h", now=simulation.now), simulation.now, 0)
@@ -134,7 +134,7 @@ def test_c99_a_model_that_is_unloaded_or_fails_while_it_is_watched() -> None:
     assert [event.slot for event in events if isinstance(event, TaskEnded)][-1] == 0
     simulation.run(5)
     assert len(simulation.times("/slots")) == n_looks
-    listed |= {"first": "loaded", "failed": False}
+    status |= {"value": "loaded", "failed": False}
     simulation.run(5)
     assert len(simulation.times("/slots")) > n_looks
     assert not any("restarted" in event.text for event in simulation.known.events if isinstance(event, Notice))
