@@ -19,6 +19,7 @@ __all__ = ["ServerProcess", "find_binary", "free_port"]
 KEPT_LINES = 2000
 LONGEST_LINE = 16_384  # bytes; a longer one is cut into several
 ADDRESS = ("--host", "--port")
+GUARD = Path(__file__).with_name("guard.py")
 
 
 def find_binary(given: str | None) -> str:
@@ -71,9 +72,8 @@ class ServerProcess:
         self.lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._on_line = on_line
         place = ["--host", host, "--port", str(self.port)]
-        guard = Path(__file__).with_name("guard.py")
         self._process = subprocess.Popen(
-            [sys.executable, "-I", str(guard), binary, *without_address(arguments), *place],
+            [sys.executable, "-I", str(GUARD), binary, *without_address(arguments), *place],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

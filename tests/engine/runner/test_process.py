@@ -12,6 +12,7 @@ from queue import Queue
 import pytest
 
 from slotview.engine.backend import BackendError
+from slotview.engine.runner import process
 from slotview.engine.runner.process import LONGEST_LINE, ServerProcess, find_binary, without_address
 
 CHILD = """#!{python}
@@ -35,6 +36,16 @@ def binary(tmp_path: Path) -> str:
     path.write_text(CHILD.format(python=sys.executable))
     path.chmod(0o755)
     return str(path)
+
+
+@pytest.fixture
+def impatient_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guard that waits less long than a real server may need."""
+    code = process.GUARD.read_text()
+    path = tmp_path / "guard.py"
+    path.write_text(code.replace("PATIENCE = 3.0", "PATIENCE = 0.2"))
+    assert path.read_text() != code
+    monkeypatch.setattr(process, "GUARD", path)
 
 
 def wait_gone(pid: int) -> bool:
@@ -83,6 +94,7 @@ def test_the_child_listens_where_it_was_asked_to(binary: str) -> None:
 @pytest.mark.parametrize(
     "script_line", ['"$0.bin" "$@"', 'trap \'\' TERM\n"$0.bin" "$@"', 'setsid "$0.bin" "$@" & wait']
 )
+@pytest.mark.usefixtures("impatient_guard")
 def test_a_script_around_the_server_ends_with_the_server(binary: str, tmp_path: Path, script_line: str) -> None:
     script = tmp_path / "wrapper"
     Path(binary).rename(tmp_path / "wrapper.bin")
