@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Thread
 from types import TracebackType
 
@@ -74,10 +75,23 @@ class Answer:
 
 
 class Face:
-    """A server on a free port. ``words`` are llama-server's flags; not ``loaded`` = it stays at "loading"."""
+    """A server on a free port.
 
-    def __init__(self, words: str = "-c 1024 -np 2", model: Model | None = None, *, loaded: bool = True) -> None:
+    ``words`` are llama-server's flags; not ``loaded`` = it stays at "loading"; ``timeout`` may be less than the whole
+    seconds that ``--timeout`` takes.
+    """
+
+    def __init__(
+        self,
+        words: str = "-c 1024 -np 2",
+        model: Model | None = None,
+        *,
+        loaded: bool = True,
+        timeout: float | None = None,
+    ) -> None:
         self.flags = parse_flags(words.split())
+        if timeout is not None:
+            self.flags = replace(self.flags, http=replace(self.flags.http, timeout=timeout))  # type: ignore[arg-type]
         self.state = ServerState(self.flags, read_keys(self.flags))
         self._model: Model = model or StubModel()
         if isinstance(self._model, StubModel):
