@@ -1,7 +1,8 @@
-"""One row of tabs, each with its digit; a title may carry a count."""
+"""One row of tabs, each with its digit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.content import Content
@@ -10,11 +11,20 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-__all__ = ["TabStrip"]
+__all__ = ["Tab", "TabStrip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """One tab: the digit that opens it, the id of its pane, and its title."""
+
+    number: int
+    name: str
+    title: str
 
 
 class TabStrip(Static):
-    """Shows the tabs there are and which one is open. A click is no link of Textual's, which would take the colours."""
+    """Shows the tabs, and which one is open. A click is not a link of Textual's, which would take away the colours."""
 
     DEFAULT_CSS = """
     TabStrip { height: 1; padding: 0 1; background: $foreground 5%; }
@@ -31,12 +41,11 @@ class TabStrip(Static):
         super().__init__(id=id, markup=False)
         self._shown: object = None
 
-    def show_tabs(self, tabs: tuple[tuple[int, str, str], ...], current: str) -> None:
-        """Draw (digit, name, title) of each; nothing happens where nothing changed."""
+    def show_tabs(self, tabs: Sequence[Tab], current: str) -> None:
+        """Draw the tabs, unless they have not changed. ``current``: the name of the open one."""
         if self._shown != (tabs, current):
             self._shown = (tabs, current)
-            parts = [_tab(number, name, title, name == current) for number, name, title in tabs]
-            self.update(Content("  ").join(parts))
+            self.update(Content("  ").join(_drawn(tab, tab.name == current) for tab in tabs))
 
     def on_click(self, event: Click) -> None:
         """Ask for the tab under the pointer."""
@@ -45,7 +54,7 @@ class TabStrip(Static):
             self.post_message(self.Opened(name))
 
 
-def _tab(number: int, name: str, title: str, is_current: bool) -> Content:
+def _drawn(tab: Tab, is_current: bool) -> Content:
     style = "bold $text-primary underline" if is_current else "$foreground 70%"
-    tab = Content.assemble((f"{number} ", "$footer-key-foreground"), (title, style))
-    return tab.stylize(Style.from_meta({"tab": name}))
+    text = Content.assemble((f"{tab.number} ", "$footer-key-foreground"), (tab.title, style))
+    return text.stylize(Style.from_meta({"tab": tab.name}))

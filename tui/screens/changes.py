@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from textual import work
+from textual import on, work
 from textual.screen import Screen
 
 from slotview.engine.backend import BackendError, FireRequest, RetuneMode, RetuneReport
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import Severity
+from slotview.engine.observe.words import plural
+from slotview.widgets.request_list import RequestList
 
 from ..feed import Feed
 from ..outcome import outcome
@@ -97,6 +99,23 @@ class ChangingScreen(Screen[None]):
         except BackendError as error:
             self.fail(error)
         self.fired()
+
+    @on(RequestList.CancelRequested)
+    def _cancel(self, message: RequestList.CancelRequested) -> None:
+        ticket = self.feed.ticket(message.number)
+        if ticket is None or ticket.view().state.is_over:
+            self.tell_only(f"request {message.number} has ended already")
+            return
+        ticket.cancel()
+        self.tell(f"request {message.number} is being cancelled")
+
+    @on(RequestList.CancelAllRequested)
+    def _cancel_all(self) -> None:
+        n_open = self.feed.cancel_all()
+        if not n_open:
+            self.tell_only("no request is open")
+            return
+        self.tell(f"{plural(n_open, 'request')} {'is' if n_open == 1 else 'are'} being cancelled")
 
     def action_retune(self) -> None:
         """Show what other flags would do, and apply them if that is possible."""

@@ -1,4 +1,4 @@
-"""The screen of one backend: what it shows, at which pace, and what each key does."""
+"""The screen of one backend: what it shows, how often, and what each key does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from slotview.engine.observe.words import plural
 from slotview.engine.snapshot import HealthState
 from slotview.widgets.busy_panel import BusyPanel
 from slotview.widgets.findings_list import FindingsList
@@ -31,8 +30,9 @@ from slotview.widgets.waiting_panel import WaitingPanel
 from ..feed import Feed
 from ..key_line import KeyLine
 from ..messages import Refreshed
-from ..tab_strip import TabStrip
+from ..tab_strip import Tab, TabStrip
 from .changes import ChangingScreen
+from .tabs import open_tab, tabs_of, with_count
 
 __all__ = ["Dashboard"]
 
@@ -43,7 +43,7 @@ class Live(Protocol):
     """A widget that shows looks."""
 
     def show(self, look: Look) -> None:
-        """Show one."""
+        """Show a look."""
 
 
 class Dashboard(ChangingScreen):
@@ -80,19 +80,12 @@ class Dashboard(ChangingScreen):
         Binding("4", "show_tab('cells')", "Cells", id="tab.cells", show=False, tooltip="Open the map of the KV cells"),
         Binding("5", "show_tab('speed')", "Speed", id="tab.speed", show=False, tooltip="Go to the speed chart"),
     ]
-    TABS: ClassVar[dict[str, str]] = {
-        "requests": "Requests",
-        "findings": "Findings",
-        "log": "Log",
-        "cells": "Cells",
-        "speed": "Speed",
-    }
     AUTO_FOCUS = "SlotTable"
 
     tab: reactive[str] = reactive("requests", init=False)
-    """The open tab. Where there is room, the requests stand beside the others and are no tab."""
+    """The name of the tab that is to be open; `tabs_of` says which panes are tabs."""
     caption: reactive[str] = reactive("", init=False)
-    """A line for the people who watch, shown below the header."""
+    """A line for the audience, shown below the header."""
 
     def __init__(self, feed: Feed, refresh: float = 0.25) -> None:
         super().__init__(feed)
@@ -102,7 +95,7 @@ class Dashboard(ChangingScreen):
         self._can: object = None
 
     def compose(self) -> ComposeResult:
-        """Lay the widgets out; sizes and places are the style sheet's."""
+        """Lay out the widgets; the style sheet determines sizes and places."""
         self._fold()
         yield HeaderBar(id="header")
         yield Static(id="caption", markup=False)
@@ -123,14 +116,14 @@ class Dashboard(ChangingScreen):
         yield KeyLine()
 
     def _fold(self) -> None:
-        """Take the classes of this size before there are widgets, so that their styles are made only once."""
+        """Set the classes for this size before there are widgets, so that their styles are computed only once."""
         app, size = self.app, self.app.size
         for points, length in ((app.HORIZONTAL_BREAKPOINTS, size.width), (app.VERTICAL_BREAKPOINTS, size.height)):
             fitting = [name for low, name in points or () if low <= length]
             self.add_class(*fitting[-1:])
 
     def on_mount(self) -> None:
-        """Begin to look."""
+        """Start polling."""
         self._places = list(self.query("#header, #left > *, #gauges > *, .pane"))
         self._set_pace(self._every)
         self.watch_tab()
@@ -142,7 +135,7 @@ class Dashboard(ChangingScreen):
         self.watch_tab()
 
     def on_key(self, event: Key) -> None:
-        """Any key looks now where the poller waits; a model that sleeps is woken by the key for that only."""
+        """Let any key make an idle poller look now, unless that would wake a sleeping model."""
         snapshot = self.feed.look.snapshot
         waits = snapshot.poll is not None and snapshot.poll.idle_gap is not None
         if waits and snapshot.health.state is not HealthState.ASLEEP:
@@ -150,14 +143,14 @@ class Dashboard(ChangingScreen):
         self._say_why_not(event.key)
 
     def _say_why_not(self, key: str) -> None:
-        """A key that is greyed out tells why."""
+        """Explain why a key is greyed out, if it is."""
         active = self.active_bindings.get(key)
         if active is not None and not active.enabled:
             why = self.feed.look.snapshot.health.message
             self.tell_only(f"{active.binding.description}: not possible here" + (f" ({why})" if why else ""))
 
     def look(self) -> None:
-        """Ask the backend; wake the screen once if there is something new."""
+        """Poll the backend; wake the screen once if there is something new."""
         if self.feed.poll():
             self.post_message(Refreshed())
 
@@ -175,14 +168,15 @@ class Dashboard(ChangingScreen):
             self.refresh_bindings()
 
     def _live(self) -> list[Live]:
-        """The widgets in view; the log collects events even where it is not."""
+        """The widgets in view, and the log, which collects events even if it is not."""
         shown = [widget for widget in self._places if widget.is_on_screen or widget.id == "log" or not widget.size]
         return cast("list[Live]", shown)
 
     def watch_tab(self) -> None:
-        """Show the open tab's pane, with what is true now."""
+        """Show the pane of the open tab, up to date."""
+        current = open_tab(self._tabs, self.tab)
         for pane in self.query(".pane"):
-            pane.set_class(pane.id == self._open_tab, "-open")
+            pane.set_class(pane.id == current, "-open")
         self.call_after_refresh(self._show_again)
 
     def _show_again(self) -> None:
@@ -198,33 +192,20 @@ class Dashboard(ChangingScreen):
         line.update(self.caption)
         line.display = bool(self.caption)
 
-    def _tab_names(self) -> list[str]:
-        """Tabs this size needs; what always has a place of its own is none."""
-        narrow, low = self.has_class("-narrow"), self.has_class("-low")
-        placed = ({"requests"} if not narrow else set()) | ({"speed"} if not narrow and not low else set())
-        return [name for name in self.TABS if name not in placed]
-
     @property
-    def _open_tab(self) -> str:
-        names = self._tab_names()
-        return self.tab if self.tab in names else names[0]
+    def _tabs(self) -> tuple[Tab, ...]:
+        return tabs_of(narrow=self.has_class("-narrow"), low=self.has_class("-low"))
 
     def _can_fire(self) -> bool:
-        """A server elsewhere is not known to take requests before it answered."""
+        """Whether prompts can be sent; a server elsewhere has to answer first."""
         return self.feed.backend.capabilities.fire
 
     def _pane(self, name: str) -> str:
-        return "pane -open" if name == self._open_tab else "pane"
+        return "pane -open" if name == open_tab(self._tabs, self.tab) else "pane"
 
     def _show_tabs(self) -> None:
-        names, n_findings = self._tab_names(), len(self.feed.look.observation.findings)
-        counts = {"findings": f" ({n_findings})"} if n_findings else {}
-        tabs = tuple(
-            (number, name, title + counts.get(name, ""))
-            for number, (name, title) in enumerate(self.TABS.items(), 1)
-            if name in names
-        )
-        self.query_one(TabStrip).show_tabs(tabs, self._open_tab)
+        tabs = with_count(self._tabs, len(self.feed.look.observation.findings))
+        self.query_one(TabStrip).show_tabs(tabs, open_tab(tabs, self.tab))
 
     def _set_pace(self, seconds: float) -> None:
         if self._timer is not None:
@@ -244,18 +225,18 @@ class Dashboard(ChangingScreen):
         self.look()
 
     def action_freeze(self) -> None:
-        """Stop the display, or let it catch up."""
+        """Freeze the display, or let it catch up."""
         self.feed.toggle_frozen()
         self.post_message(Refreshed())
 
     action_thaw = action_freeze
 
     def action_look_now(self) -> None:
-        """Ask now, however long the poller would wait; a recording begins again."""
+        """Poll now, however long the poller would wait; a recording starts over."""
         self.feed.backend.look_now()
 
     def action_interval(self, step: int) -> None:
-        """Look more or less often: at the server where one is polled, else at the engine."""
+        """Poll a server more or less often; if none is polled, refresh the display more or less often."""
         poll = self.feed.backend.latest().poll
         now = self._every if poll is None else poll.interval
         index = min(range(len(INTERVALS)), key=lambda i: abs(INTERVALS[i] - now)) + step
@@ -283,7 +264,7 @@ class Dashboard(ChangingScreen):
         self.query_one(SlotTable).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the way back where there is one, and the way out where there is none; go on where frozen."""
+        """Offer "back" or "quit" and "freeze" or "go on", whichever applies, and "look now" if anything is polled."""
         if action in ("freeze", "thaw"):
             return (action == "thaw") is self.feed.frozen
         if action == "look_now":
@@ -307,7 +288,7 @@ class Dashboard(ChangingScreen):
         self.app.push_screen(HelpScreen(self))
 
     def action_chart(self) -> None:
-        """Draw the history large."""
+        """Draw the history on the whole screen."""
         from .chart import ChartScreen
 
         self.app.push_screen(ChartScreen(lambda: self.feed.look.observation.history))
@@ -325,20 +306,3 @@ class Dashboard(ChangingScreen):
         ticket = self.feed.ticket(message.number)
         if ticket is not None:
             self.app.push_screen(RequestScreen(ticket, lambda: self.feed.backend.latest().time))
-
-    @on(RequestList.CancelRequested)
-    def _cancel(self, message: RequestList.CancelRequested) -> None:
-        ticket = self.feed.ticket(message.number)
-        if ticket is None or ticket.view().state.is_over:
-            self.tell_only(f"request {message.number} has ended already")
-            return
-        ticket.cancel()
-        self.tell(f"request {message.number} is being cancelled")
-
-    @on(RequestList.CancelAllRequested)
-    def _cancel_all(self) -> None:
-        n_open = self.feed.cancel_all()
-        if not n_open:
-            self.tell_only("no request is open")
-            return
-        self.tell(f"{plural(n_open, 'request')} {'is' if n_open == 1 else 'are'} being cancelled")

@@ -8,7 +8,7 @@ from slotview.engine.events import LogLine
 from slotview.engine.observe.replay import ReplayBackend
 from slotview.engine.snapshot import Health, HealthState, KvPool, PollView, ServerFacts, Snapshot, WaitingView
 from slotview.tui.app import SlotviewApp
-from slotview.tui.screens.dashboard import Dashboard
+from slotview.tui.screens.tabs import TABS
 from slotview.widgets.look import Look
 from slotview.widgets.slot_table import SlotTable
 from tests.tui.helpers import NEVER, SIZES, assert_shows, look, make_app, run, text_of
@@ -172,7 +172,7 @@ async def test_tabs_fold_the_lists_where_there_is_no_room() -> None:
 async def test_every_tab_key_shows_its_list(size: tuple[int, int]) -> None:
     app, _ = make_app()
     async with run(app, size) as pilot:
-        for key, name in zip("12345", Dashboard.TABS, strict=True):
+        for key, name in ((str(tab.number), tab.name) for tab in TABS):
             await pilot.press(key)
             await pilot.pause()
             assert app.dashboard.query_one(f"#{name}").is_on_screen, name
