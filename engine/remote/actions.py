@@ -34,7 +34,7 @@ def act(
         raise BackendError(f"{action} of slot {slot} failed: {fault_of(error)[1]}") from None
     if response.status_code >= 300:
         refusal = read_refusal(response.status_code, response.content, response.headers.get("location", ""))
-        raise BackendError(f"{action} of slot {slot} refused: {refusal.message}")
+        raise BackendError(f"{action} of slot {slot} refused: {credentials.hide(refusal.message)}")
     return _result(action, slot, response.content)
 
 

@@ -79,6 +79,7 @@ class RemoteBackend:
             Cadence(max(SHORTEST_INTERVAL, interval), backoff=backoff),
             model=model or self._address.model,
             metrics_every=metrics_every,
+            hide=self._credentials.hide,
         )
         self._ring = EventRing()
         self._snapshot = Snapshot(time=clock(), facts=ServerFacts(source=self._address.shown))

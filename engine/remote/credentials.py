@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .address import Address, AddressError, Secret
@@ -29,8 +31,26 @@ class Credentials:
         """The headers that carry them. There is one Authorization only: beside a login the key takes X-Api-Key."""
         if self.login is None:
             return {} if self.key is None else {"Authorization": f"Bearer {self.key.reveal()}"}
-        login = base64.b64encode(self.login.reveal().encode()).decode()
-        return {"Authorization": f"Basic {login}"} | ({} if self.key is None else {"X-Api-Key": self.key.reveal()})
+        basic = {"Authorization": f"Basic {_packed(self.login)}"}
+        return basic if self.key is None else {**basic, "X-Api-Key": self.key.reveal()}
+
+    def hide(self, text: str) -> str:
+        """Take them out of a text: some servers quote in an error what they were sent."""
+        for secret in filter(None, self._secrets()):
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
+        return text
+
+    def _secrets(self) -> Iterator[str]:
+        if self.key is not None:
+            yield self.key.reveal()
+        if self.login is not None:
+            yield _packed(self.login)
+            yield self.login.reveal()
+            yield self.login.reveal().partition(":")[2]
+
+
+def _packed(login: Secret) -> str:
+    return base64.b64encode(login.reveal().encode()).decode()
 
 
 NOBODY = Credentials()

@@ -56,7 +56,7 @@ class PromptSender:
         """Send ``request.count`` requests at once; returns before they are sent."""
         numbers = range(self._n_fired + 1, self._n_fired + 1 + request.count)
         self._n_fired += request.count
-        tickets = [RemoteTicket(number, request.prompt, self._clock) for number in numbers]
+        tickets = [RemoteTicket(number, request.prompt, self._clock, self._credentials) for number in numbers]
         self._open = [*(ticket for ticket in self._open if not ticket.view().state.is_over), *tickets]
         self._starter.submit(self._start, tickets, path, body_of(request, model))
         return tickets

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from ..events import Notice
 from ..snapshot import EndpointState, Totals
 from .answer import UNREAD, Answer, Fault
@@ -35,10 +38,19 @@ class Knowledge(RunWatch):
     """`ask` notes a question, `settle` takes what came back. Not thread-safe: whoever drives it holds a lock.
 
     In three layers: `Known` holds the facts, `RunWatch` compares them from answer to answer, this takes answers in.
+    ``hide`` takes secrets out of what a refusal says.
     """
 
-    def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
+    def __init__(
+        self,
+        cadence: Cadence,
+        *,
+        model: str | None = None,
+        metrics_every: float | None = None,
+        hide: Callable[[str], str] = str,
+    ) -> None:
         super().__init__(cadence, model=model, metrics_every=metrics_every)
+        self._hide = hide
         self._epoch = 1
         self._cut_at: float | None = None
 
@@ -78,8 +90,7 @@ class Knowledge(RunWatch):
         if answer.status < 300:
             self._settle_body(end, answer, body, now)
         elif not (name is Name.HEALTH and self._is_health_word(end, body, now)):
-            end.refuses(read_refusal(answer.status, answer.body, answer.pointer, answer.pause), now)
-            self._settle_refusal(end)
+            self._settle_refusal(end, answer, answer.status, now)
         if name is Name.SLOTS and before is EndpointState.OK and end.state in _ANOTHER:
             self.restart_suspected = True
         return None
@@ -127,7 +138,9 @@ class Knowledge(RunWatch):
         self._cut_at = None
         return self.queued is not None
 
-    def _settle_refusal(self, end: Endpoint) -> None:
+    def _settle_refusal(self, end: Endpoint, answer: Answer, status: int, now: float) -> None:
+        refusal = read_refusal(status, answer.body, answer.pointer, answer.pause)
+        end.refuses(replace(refusal, message=self._hide(refusal.message)), now)
         if end.refusal is not None and end.refusal.wants_model and not self.is_proxied:
             self._found(Kind.ROUTER)
 
@@ -146,9 +159,8 @@ class Knowledge(RunWatch):
         if take(body, now):
             return end.hears(now)
         if (status := status_inside(body)) is not None:
-            end.refuses(read_refusal(status, answer.body), now)
-            return self._settle_refusal(end)
-        return end.hears(now, EndpointState.BAD, words_of(body) or "JSON of another kind")
+            return self._settle_refusal(end, answer, status, now)
+        return end.hears(now, EndpointState.BAD, self._hide(words_of(body) or "JSON of another kind"))
 
     def _is_health_word(self, end: Endpoint, body: object, now: float) -> bool:
         """A health object under an error status: loading, all slots busy, or failed (2024)."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..backend import RequestState
 from ..ticket import BaseTicket
 from .client import OpenSockets
+from .credentials import NOBODY, Credentials
 from .faults import fault_of, transport_errors
 from .read_errors import read_refusal, words_of
 from .sse import events
@@ -24,9 +25,14 @@ _ERROR_BYTES = 64 * 1024
 class RemoteTicket(BaseTicket):
     """Implements `Ticket`; `run` occupies a thread of its own until the answer has ended."""
 
-    def __init__(self, number: int, prompt: str, clock: Callable[[], float]) -> None:
+    def __init__(self, number: int, prompt: str, clock: Callable[[], float], credentials: Credentials = NOBODY) -> None:
         super().__init__(number, prompt, clock)
+        self._credentials = credentials
         self._sockets = OpenSockets()
+
+    def fail(self, why: str, status: int | None = None) -> None:
+        """End it with an error in which no secret is quoted."""
+        super().fail(self._credentials.hide(why), status)
 
     def cancel(self) -> None:
         """Close the connection; the server frees the slot when it notices."""

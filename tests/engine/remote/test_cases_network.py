@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import socket
@@ -13,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.backend import FireRequest
+from slotview.engine.backend import BackendError, FireRequest, SlotAction
 from slotview.engine.events import Notice
 from slotview.engine.observe.meaning import pool_meaning, waiting_meaning
-from slotview.engine.remote import poller, schedule, verdict
+from slotview.engine.remote import knowledge, link, poller, schedule, verdict
 from slotview.engine.remote.address import parse_address
 from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.remote.credentials import NOBODY
@@ -34,7 +35,9 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorter waits than a person needs, so that the tests are over soon."""
     monkeypatch.setattr(poller, "_DIRECT_SECONDS", 0.5)
     monkeypatch.setattr(schedule, "PATIENCE", 0.2)
+    monkeypatch.setattr(knowledge, "PATIENCE", 0.2)
     monkeypatch.setattr(verdict, "_SLOW", 0.5)
+    monkeypatch.setattr(link, "_FIRST_RETRY", 0.1)
 
 
 def in_state(state: HealthState) -> Callable[[Snapshot], bool]:
@@ -85,16 +88,16 @@ def test_c53_health_answers_and_slots_hang(build: str, words: str) -> None:
 
 
 def test_c53_an_answer_that_takes_long_to_arrive_is_no_stuck_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "_QUEUED_SECONDS", 2.0)
+    monkeypatch.setattr(poller, "_QUEUED_SECONDS", 1.0)
     content = json_reply([slot(decoded=3)]).body
-    dripping = Reply(parts=[content[at : at + 1] for at in range(len(content))], gap=0.5)
+    dripping = Reply(parts=[content[at : at + 1] for at in range(len(content))], gap=0.2)
     slots = [json_reply([slot(decoded=3)]), dripping]
     props = json_reply({"build_info": "b11434-0123abcd", "total_slots": 1})
     with FakeServer(healthy(slots, props=props)) as server, watching(server) as backend:
         slow = backend.wait_until(lambda seen: "arriving" in seen.health.message, 8)
         assert slow.health.state is HealthState.OK
         assert slow.age is not None
-        assert slow.age > 1
+        assert slow.age > 0.5
         given_up = backend.wait_until(in_state(HealthState.ERROR), 8)
     assert given_up.health.message == "/slots: the answer trickles in too slowly"
     assert given_up.slots is not None
@@ -120,6 +123,39 @@ def test_c92_no_key() -> None:
         assert len(server.asked("/slots")) == 1  # it may be open where /props is not
     assert snapshot.health.message == "API key needed"
     assert "--api-key" in snapshot.health.advice
+
+
+KEY, PASSWORD, PACKED = "k-very-secret", "hunter2-é", "bWU6aHVudGVyMi3DqQ=="
+
+
+@pytest.mark.parametrize("status", [401, 500])
+@pytest.mark.parametrize(
+    ("login", "key", "secrets"),
+    [
+        ("", KEY, [KEY]),
+        (f"me:{PASSWORD}@", None, [PASSWORD, PACKED]),
+        (f"me:{PASSWORD}@", KEY, [KEY, PASSWORD, PACKED]),
+    ],
+)
+def test_c92_a_server_that_quotes_what_it_was_sent_shows_no_secret(
+    login: str, key: str | None, secrets: list[str], status: int
+) -> None:
+    def echo(request: Request) -> Reply:
+        sent = [request.headers.get(name) for name in ("authorization", "x-api-key")]
+        return error_reply(status, f"not {sent}, that is {login[:-1]} or {key}; bye")
+
+    routes = healthy(json_reply([slot()])) | {"/completion": echo, "/slots/0": echo}
+    with FakeServer(routes) as server, watching(server.url.replace("//", f"//{login}"), api_key=key) as backend:
+        backend.wait_until(has_looked, 5)
+        (ticket,) = backend.submit(FireRequest("x"))
+        backend.wait_until(lambda _: ticket.view().state.is_over, 5)
+        with pytest.raises(BackendError, match="refused") as refused:
+            backend.slot_action(SlotAction.ERASE, 0).result(5)
+        server.routes = dict.fromkeys(routes, echo)
+        found, _ = snapshot_once(server.url.replace("//", f"//{login}"), api_key=key)
+    for told in (str(ticket.view().finish), str(refused.value), json.dumps(found, ensure_ascii=False)):
+        assert "bye" in told
+        assert not [secret for secret in secrets if secret in told]
 
 
 @pytest.mark.parametrize("strips", [True, False])
