@@ -6,7 +6,6 @@ So the one command that should show something at once bypasses it: ``attach``, a
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import sys
 
@@ -28,7 +27,7 @@ def _attach(words: list[str]) -> bool:
     from .attach import start_attach
     from .quick_attach import read_attach
 
-    usual = read_attach(words, os.environ)
+    usual = read_attach(words)
     if usual is None:
         gc.enable()
         return False

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AttachOptions", "start_attach", "start_once"]
 
+API_KEY_ENV = "LLAMA_API_KEY"
+"""Holds the key of a server for which the configuration file names no variable."""
+
 
 @dataclass(frozen=True, slots=True)
 class AttachOptions:
@@ -115,10 +118,13 @@ def _backends(names: Sequence[str], options: AttachOptions, saved: Settings | No
 
 
 def _target(name: str, options: AttachOptions, saved: Settings | None) -> Target:
-    """What an address, or a name from the configuration file, stands for; options win over the file."""
+    """What an address, or a name from the configuration file, stands for; options win over the file.
+
+    A server gets the key that its own variable holds: that of another would tell it a secret.
+    """
     entry = saved.servers.get(name) if saved else None
     if entry is None:
-        return Target(name, options.api_key, options.model)
+        return Target(name, options.api_key or os.environ.get(API_KEY_ENV), options.model)
     return Target(entry.url, options.api_key or os.environ.get(entry.api_key_env), options.model or entry.model)
 
 

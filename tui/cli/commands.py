@@ -88,7 +88,7 @@ def attach(
     ] = None,
     api_key: Annotated[
         str | None,
-        typer.Option("--api-key", envvar="LLAMA_API_KEY", show_envvar=True, help="key of the server; never shown"),
+        typer.Option("--api-key", help="key of the server, else LLAMA_API_KEY; never shown"),
     ] = None,
     interval: Annotated[float | None, typer.Option("--interval", help="seconds between looks (default 1)")] = None,
     metrics_every: Annotated[

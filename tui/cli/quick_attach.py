@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .attach import AttachOptions
@@ -23,7 +23,7 @@ class UsualAttach(NamedTuple):
     screen: ScreenOptions
 
 
-def read_attach(words: Sequence[str], environ: Mapping[str, str]) -> UsualAttach | None:
+def read_attach(words: Sequence[str]) -> UsualAttach | None:
     """Parse the words after ``attach``; None if any of them is unusual: Typer knows them all, and explains."""
     urls: list[str] = []
     given: list[tuple[str, str]] = []
@@ -38,7 +38,7 @@ def read_attach(words: Sequence[str], environ: Mapping[str, str]) -> UsualAttach
             given.append((word, value))
         else:
             return None
-    return _assembled(urls, given, backoff, environ.get("LLAMA_API_KEY") or None)
+    return _assembled(urls, given, backoff)
 
 
 def _takes(option: str, value: str) -> bool:
@@ -48,13 +48,13 @@ def _takes(option: str, value: str) -> bool:
     return option in _TEXTS or (option in _NUMBERS and value.replace(".", "", 1).isdecimal())
 
 
-def _assembled(urls: list[str], given: list[tuple[str, str]], backoff: bool, api_key: str | None) -> UsualAttach:
+def _assembled(urls: list[str], given: list[tuple[str, str]], backoff: bool) -> UsualAttach:
     """Put the options together; the last one of a name counts, except that there may be several models."""
     texts = dict(given)
     numbers = {name: float(value) for name, value in given if name in _NUMBERS}
     options = AttachOptions(
         models=tuple(value for name, value in given if name == "--model"),
-        api_key=texts.get("--api-key", api_key),
+        api_key=texts.get("--api-key"),
         interval=numbers.get("--interval"),
         metrics_every=numbers.get("--metrics-every"),
         backoff=backoff,

@@ -166,7 +166,20 @@ def test_a_taken_port_is_one_line() -> None:
     assert done.stderr == f"slotview: --listen {port}: Address already in use; choose another port\n"
 
 
-def test_one_look_at_a_named_server_uses_its_key(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "environ", "sent"),
+    [
+        (["box"], {"BOX_KEY": "k-box"}, "Bearer k-box"),
+        (["box"], {"BOX_KEY": "k-box", "LLAMA_API_KEY": "k-other"}, "Bearer k-box"),
+        (["box"], {"LLAMA_API_KEY": "k-other"}, ""),
+        (["plain"], {"LLAMA_API_KEY": "k-any"}, "Bearer k-any"),
+        (["URL"], {"LLAMA_API_KEY": "k-any"}, "Bearer k-any"),
+        (["box", "--api-key", "k-typed"], {"BOX_KEY": "k-box", "LLAMA_API_KEY": "k-any"}, "Bearer k-typed"),
+    ],
+)
+def test_a_server_is_sent_the_key_that_was_meant_for_it(
+    words: list[str], environ: dict[str, str], sent: str, tmp_path: Path
+) -> None:
     asked: list[str] = []
 
     def props(request: Request) -> Reply:
@@ -175,7 +188,8 @@ def test_one_look_at_a_named_server_uses_its_key(tmp_path: Path) -> None:
 
     config = tmp_path / "config.toml"
     with FakeServer({"/props": props}) as server:
-        config.write_text(f'[servers.box]\nurl = "{server.url}"\napi_key_env = "BOX_KEY"\n')
-        environ = {"SLOTVIEW_CONFIG": str(config), "BOX_KEY": "k-secret"}
-        slotview("attach", "box", "--once", environ=environ)
-    assert asked[0] == "Bearer k-secret"
+        plain = f'[servers.plain]\nurl = "{server.url}"\n'
+        config.write_text(f'{plain}[servers.box]\nurl = "{server.url}"\napi_key_env = "BOX_KEY"\n')
+        typed = [server.url if word == "URL" else word for word in words]
+        slotview("attach", *typed, "--once", environ={"SLOTVIEW_CONFIG": str(config), **environ})
+    assert asked[0] == sent
