@@ -1,1 +1,1 @@
-"""A llama-server elsewhere: polite polling, one tolerant reader, and the backend over them."""
+"""A llama-server elsewhere: polite polling, tolerant readers, and the backend on top of them."""

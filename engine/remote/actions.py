@@ -1,4 +1,4 @@
-"""Save, restore and erase of a slot on a server elsewhere."""
+"""Saves, restores and erases slots on a server elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DONE = {SlotAction.SAVE: "saved", SlotAction.RESTORE: "restored", SlotAction.ER
 def act(
     address: Address, credentials: Credentials, path: str, action: SlotAction, slot: int, body: dict[str, str]
 ) -> SlotActionResult:
-    """Do it and wait for the answer, which a busy slot delays until it is idle. Raises `BackendError`.
+    """Do it and wait for the answer, which takes until the slot is idle. Raises `BackendError`.
 
     ``path`` is that of /slots; a router wants the model in the body.
     """

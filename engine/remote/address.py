@@ -1,4 +1,4 @@
-"""From what a person types to where a server is; secrets are parted from what may be shown."""
+"""From what the user types to the address of a server; secrets are kept apart from what may be shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROUTE = re.compile(
     r"(?P<prefix>.*?)(?:/v1)*(?:/(?:chat/completions|completions?|responses|messages|embeddings?|models|infill|tokenize"
     r"|health|slots(?:/\d+)?|props|metrics|running|index\.html))?/*"
 )
-_PATH = re.compile(r"\.{0,2}/(?!/)")
+_PATH = re.compile(r"\.{0,2}/(?!/)|[^/:]+\.sock(?:/|$)|.*\.sock$")  # llama-server takes a --host that ends so for one
 _ONE_SLASH = re.compile(r"https?:/(?!/)", re.IGNORECASE)
 _UPSTREAM = re.compile(r"(?P<prefix>.*?)/upstream/(?P<model>.+)")
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*)://(.*)$", re.DOTALL)
@@ -28,7 +28,7 @@ class AddressError(ValueError):
 
 
 class Secret:
-    """A value that neither repr nor str shows."""
+    """A value that neither repr nor str reveals."""
 
     __slots__ = ("_value",)
 
@@ -62,7 +62,7 @@ class Address:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is this machine, so that no proxy is asked."""
+        """Whether it is this machine, so that no proxy is used."""
         if self.socket or self.host.lower() == "localhost":
             return True
         try:
@@ -86,7 +86,7 @@ def parse_address(text: str) -> Address:
         return _unix(rest)
     if not scheme and text.lower().startswith("unix:"):
         return _unix(text[5:])
-    if not scheme and (_PATH.match(text) or text.endswith(".sock")):  # llama-server's own rule for --host
+    if not scheme and _PATH.match(text):
         return _unix(text)
     if _ONE_SLASH.match(text):
         raise AddressError("this is not an address: two slashes follow http:, as in http://localhost:8080")
@@ -134,7 +134,7 @@ def _quoted(path: str) -> str:
 
 
 def _bracketed(text: str) -> str:
-    """Complete what was left out: brackets of a bare IPv6 address, the host of ":8080" and "8080"."""
+    """Add what was left out: the brackets of a bare IPv6 address, the host of ":8080" and "8080"."""
     host, slash, path = text.partition("/")
     if host.isdigit() and len(host) <= 5:
         host = f"localhost:{host}"
@@ -146,7 +146,7 @@ def _bracketed(text: str) -> str:
 
 
 def _parted(path: str) -> tuple[str, str | None]:
-    """The path before all routes, and the model that llama-swap's path names."""
+    """The path in front of all routes, and the model named in a path of llama-swap's."""
     route = _ROUTE.fullmatch(path)
     prefix = (route["prefix"] if route else path).rstrip("/")
     upstream = _UPSTREAM.fullmatch(prefix)

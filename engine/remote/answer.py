@@ -1,4 +1,4 @@
-"""What a question to a server comes to: an answer, or a fault that says why there is none."""
+"""What comes of a question to a server: an answer, or a fault that says why there is none."""
 
 from __future__ import annotations
 

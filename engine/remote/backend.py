@@ -99,7 +99,7 @@ class RemoteBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Requests and slot actions are confirmed once per run, naming the server."""
+        """Requests and slot actions have to be confirmed once per run."""
         able = self._known.slots is not None or self._known.kind is Kind.SERVER
         return Capabilities(
             fire=able, retune=RetuneMode.COMMAND, slot_actions=able, save_files=able, confirm=self._address.shown
@@ -107,15 +107,15 @@ class RemoteBackend:
 
     @property
     def flags(self) -> LaunchFlags:
-        """The number of slots; the rest only where a router tells it."""
+        """The number of slots; other flags only if a router reports them."""
         return known_flags(self._known, self._snapshot)
 
     def start(self) -> None:
-        """Begin to ask, in threads of its own."""
+        """Start polling, in threads of its own."""
         self._poller.start()
 
     def latest(self) -> Snapshot:
-        """Return the newest snapshot, its ``time`` brought up to now, and its verdict where time changes it."""
+        """Return the newest snapshot with the current ``time``, and with a new verdict if time alone changes it."""
         now, snapshot = self._clock(), self._snapshot
         if not self._closed and self._known.is_overdue(now):
             return replace(snapshot, time=now, health=self._judge(now))
@@ -126,7 +126,7 @@ class RemoteBackend:
         return self._ring.after(after)
 
     def wait_until(self, ready: Callable[[Snapshot], bool], seconds: float) -> Snapshot:
-        """Block until ``ready`` of a snapshot, or for so long; return the newest one."""
+        """Block until ``ready`` accepts a snapshot, but no longer than ``seconds``; return the newest one."""
         end = time.monotonic() + seconds
         while not ready(self.latest()) and (left := end - time.monotonic()) > 0 and not self._closed:
             self._poller.wait_for_news(min(left, 0.25))
@@ -141,7 +141,7 @@ class RemoteBackend:
         self._snapshot = picture(self._known, self._address.shown, health, now, self._serial)
 
     def _judge(self, now: float) -> Health:
-        """The verdict, with the time at which it became what it is."""
+        """The verdict, with the time since when it has held."""
         health = judge(self._known, self._peer, credentials=self._credentials, now=now)
         if health.state is not self._since[0]:
             self._since = (health.state, now)
@@ -150,7 +150,7 @@ class RemoteBackend:
     # What is asked for
 
     def submit(self, request: FireRequest) -> list[Ticket]:
-        """Fire requests, each over a connection of its own; raises `BackendError` where it cannot."""
+        """Fire requests, each over a connection of its own. Raises `BackendError`."""
         if self._closed:
             raise BackendError("the connection to the server was closed")
         if not 1 <= request.count <= MOST_REQUESTS:
@@ -167,7 +167,7 @@ class RemoteBackend:
             raise BackendError("the router needs to know for which model: choose one first, or use --model NAME")
 
     def details(self, slot: int) -> Future[SlotDetails]:
-        """Fetch parameters and text of a slot with the next look, which comes at once."""
+        """Fetch the parameters and the text of a slot with the next look, which follows at once."""
         if self._known.asleep:
             return failed("the model is asleep; looking would wake it")
         if self._known.slots is None or all(slot != view.id for view in self._known.slots):
@@ -182,17 +182,17 @@ class RemoteBackend:
             self._details.hear(answer)
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
-        """Say what other flags would do, and the command that starts the server with them."""
+        """Say what other flags would do, and give the command that starts the server with them."""
         return preview(flags, self._snapshot, self._address, self._facts, has_key=self._credentials.key is not None)
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
-        """Always refused: a running server cannot change them."""
+        """Always fails: a running server cannot change its flags."""
         command = self.preview(flags).command
         hint = f"; restart it with: {command}" if command else ""
         return failed(f"a running llama-server cannot change these flags{hint}")
 
     def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
-        """Save, restore or erase; an id the server does not show is refused, since the server would wrap it."""
+        """Save, restore or erase. An id that the server does not show is refused, since the server wraps ids around."""
         if slot not in self._known.told_ids:
             return failed(f"{action}: the server shows no slot {slot}")
         if action is not SlotAction.ERASE and not filename:
@@ -204,16 +204,16 @@ class RemoteBackend:
         return _in_thread(lambda: act(self._address, self._credentials, path, action, slot, body), self.look_now)
 
     def look_now(self) -> None:
-        """Look at once, also at a sleeping model, and try again what was given up."""
+        """Look at once, even at a sleeping model, and retry what had been given up."""
         self._poller.tell(lambda known, now: known.look_now(now))
 
     def set_interval(self, seconds: float) -> None:
-        """Seconds between looks while there is work."""
+        """Set the seconds between looks while there is work."""
         self._poller.tell(lambda known, _: setattr(known.cadence, "interval", max(SHORTEST_INTERVAL, seconds)))
 
     @property
     def chosen_model(self) -> str | None:
-        """Which of a router's models is watched."""
+        """The watched one of a router's models."""
         return self._known.chosen
 
     def choose_model(self, name: str) -> None:
@@ -221,7 +221,7 @@ class RemoteBackend:
         self._poller.tell(lambda known, _: known.choose(name))
 
     def close(self) -> None:
-        """Stop asking; open requests end as cancelled."""
+        """Stop polling; open requests end as cancelled."""
         if self._closed:
             return
         self._closed = True
@@ -231,7 +231,7 @@ class RemoteBackend:
 
 
 def _in_thread(work: Callable[[], Made], then: Callable[[], None]) -> Future[Made]:
-    """Run ``work`` in a thread of its own, since it may wait for a busy slot without end."""
+    """Run ``work`` in a thread of its own, since it may wait for a busy slot for any length of time."""
     future: Future[Made] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""From an answer's bytes to JSON without stalling the other threads, however large or broken it is."""
+"""From the bytes of an answer to JSON, without stalling other threads, however large or broken it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 __all__ = ["LARGE", "NotJsonError", "looks_like_html", "parse_json", "strip_texts"]
 
 LARGE = 512 * 1024
-"""Bytes above which a body is parsed in pieces, since a parser holds the interpreter while it works."""
+"""Bytes above which a body is parsed in pieces, since a parser holds the interpreter's lock while it works."""
 
 _PIECE = 256 * 1024
 _TEXT_KEY = re.compile(rb'"(?:prompt|generated)"\s*:\s*"')
@@ -21,7 +21,7 @@ _HTML = re.compile(rb"\s*<(?:!doctype|html|head|body|!--|\?xml)", re.IGNORECASE)
 
 
 class NotJsonError(ValueError):
-    """The body is no JSON; the text says what it is instead."""
+    """The body is not JSON; the text says what it is instead."""
 
 
 def looks_like_html(body: bytes) -> bool:
@@ -30,7 +30,7 @@ def looks_like_html(body: bytes) -> bool:
 
 
 def parse_json(body: bytes, *, keep_texts: bool = False) -> object:
-    """Parse a body; raises `NotJsonError`.
+    """Parse a body. Raises `NotJsonError`.
 
     Inside a large body (debug mode, builds of 2024) prompts and answers are emptied first, and lists in ``params`` are
     dropped, unless ``keep_texts``.
@@ -52,7 +52,7 @@ def parse_json(body: bytes, *, keep_texts: bool = False) -> object:
 
 
 def strip_texts(body: bytes) -> bytes:
-    """Empty the ``prompt`` and ``generated`` strings, in short steps that let other threads in between."""
+    """Empty the ``prompt`` and ``generated`` strings, in short steps between which other threads can run."""
     parts: list[bytes] = []
     done = 0
     while match := _TEXT_KEY.search(body, done):
@@ -63,7 +63,7 @@ def strip_texts(body: bytes) -> bytes:
 
 
 def _end_of_string(body: bytes, start: int) -> int:
-    """Index of the quote that closes the string whose content begins at ``start``, or the body's end."""
+    """Index of the quote that closes the string whose content begins at ``start``, or the end of the body."""
     at = start
     while at < len(body) and body[at] != 0x22:
         match = _IN_STRING.match(body, at, at + _PIECE)
@@ -101,7 +101,7 @@ def _load_rows(decoder: json.JSONDecoder, text: str, keep: bool) -> object:
 
 
 def _lighter(row: object) -> object:
-    """A row without what is long in it, so that thousands of objects need not be collected at once."""
+    """A row without its long parts, so that thousands of objects need not be kept at once."""
     if isinstance(row, dict) and isinstance(params := row.get("params"), dict):
         row["params"] = {key: value for key, value in params.items() if not isinstance(value, list | dict)}
     return row

@@ -36,11 +36,11 @@ class Cadence:
 
     @property
     def is_slowed(self) -> bool:
-        """Whether the answer's size or slowness stretches the interval."""
+        """Whether the size or slowness of the answer stretches the interval."""
         return self._least > self.interval
 
     def saw(self, *, busy: bool, seconds: float, size: int) -> None:
-        """An answer came: choose the next gap."""
+        """Choose the next gap after an answer."""
         self._least = max(min(2 * seconds, seconds + _MOST_EXTRA), size / _BYTES_PER_SECOND)
         if busy or not self.backoff:
             self.idle_gap = None
@@ -50,9 +50,9 @@ class Cadence:
             self.idle_gap = min(CAP, 2 * self.idle_gap)
 
     def too_large(self) -> None:
-        """The answer was given up for its size."""
+        """Look less often, since the answer was too large to read."""
         self._least = min(CAP, max(_MOST_EXTRA, 2 * self._least))
 
     def wake(self) -> None:
-        """Something may have begun: start again with short gaps."""
+        """Start again with short gaps, since something may have begun."""
         self.idle_gap = None

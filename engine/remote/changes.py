@@ -13,7 +13,7 @@ Slots = tuple[SlotView, ...]
 
 
 def task_events(before: Slots, after: Slots, now: float) -> Iterator[Event]:
-    """Tasks that began and ended, as far as two looks show; how one ended is not told, so it is "unseen"."""
+    """Tasks that began or ended, as far as two looks show; how a task ended is not reported, hence "unseen"."""
     old: Mapping[int, SlotView] = {slot.id: slot for slot in before}
     yield from lost_tasks(tuple(old[id_] for id_ in old.keys() - {slot.id for slot in after}), now)
     for slot in after:
@@ -30,7 +30,7 @@ def task_events(before: Slots, after: Slots, now: float) -> Iterator[Event]:
 
 
 def lost_tasks(before: Slots, now: float) -> Iterator[Event]:
-    """End what was running when the server, or a slot of it, went away."""
+    """End the tasks that were running when the server, or one of its slots, went away."""
     return (_ended(slot, slot.task, now) for slot in before if slot.is_busy and slot.task is not None)
 
 

@@ -1,4 +1,4 @@
-"""What a server elsewhere is shown as a proof: its own key, and a user and password for a proxy before it."""
+"""Proof for a server elsewhere: one of its own keys, and a user and password for a proxy in front of it."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ __all__ = ["NOBODY", "Credentials"]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """``key`` is one of the server's API keys, ``login`` the user:password of the address."""
+    """``key``: one of the server's API keys; ``login``: the user:password in the address."""
 
     key: Secret | None = None
     login: Secret | None = None
 
     @classmethod
     def of(cls, address: Address, api_key: str | None) -> Credentials:
-        """Take what was given; a blank key is none. Raises `AddressError` for one that no header can carry."""
+        """Take what was given; a blank key is none. Raises `AddressError` for a key that no header can carry."""
         key = (api_key or "").strip()
         if not key.isascii() or not key.isprintable():
             raise AddressError("the API key has characters that no header can carry; check it for stray ones")
         return cls(Secret(key) if key else None, address.userinfo)
 
     def headers(self) -> dict[str, str]:
-        """The headers that carry them. There is one Authorization only: beside a login the key takes X-Api-Key."""
+        """The headers that carry them. There is only one Authorization: next to a login, the key takes X-Api-Key."""
         if self.login is None:
             return {} if self.key is None else {"Authorization": f"Bearer {self.key.reveal()}"}
         basic = {"Authorization": f"Basic {_packed(self.login)}"}
         return basic if self.key is None else {**basic, "X-Api-Key": self.key.reveal()}
 
     def hide(self, text: str) -> str:
-        """Take them out of a text: some servers quote in an error what they were sent."""
+        """Remove them from a text, since some servers quote what they were sent in an error."""
         for secret in filter(None, self._secrets()):
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
         return text

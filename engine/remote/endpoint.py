@@ -1,4 +1,4 @@
-"""What is known about each endpoint of a server: when it was asked, and what it said last."""
+"""What is known about each endpoint of a server: when it was asked, and what it last said."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["DIRECT", "QUEUED", "Endpoint", "Kind", "Name"]
 
 
 class Name(StrEnum):
-    """The endpoints a watcher may ask."""
+    """The endpoints that are polled."""
 
     PROPS = "props"
     HEALTH = "health"
@@ -24,14 +24,14 @@ class Name(StrEnum):
 
 
 DIRECT = (Name.PROPS, Name.HEALTH, Name.RUNNING, Name.MODELS)
-"""Answered by any HTTP thread, in the order of asking."""
+"""Answered by any HTTP thread; in the order in which they are asked."""
 
 QUEUED = (Name.SLOTS, Name.METRICS)
-"""Answered by the server's main loop, so they may wait behind a decode (before August 2026 a whole prompt)."""
+"""Answered by the server's main loop, so they may wait for a decode (before August 2026, for a whole prompt)."""
 
 
 class Kind(StrEnum):
-    """What stands at the address."""
+    """What is at the address."""
 
     UNKNOWN = "unknown"
     SERVER = "server"
@@ -62,15 +62,15 @@ class Endpoint:
     rests_until: float = 0.0  # a refusal asked for a pause
 
     def ask(self, now: float) -> None:
-        """A question goes out."""
+        """Note that a question is sent."""
         self.open, self.arriving, self.asked_at = True, False, now
 
     def arrives(self, now: float) -> None:
-        """The answer begins."""
+        """Note that the answer begins."""
         self.arriving, self.heard_at = True, now
 
     def settle(self, answer: Answer, now: float) -> None:
-        """Something came back, or nothing will."""
+        """Note that something came back, or that nothing will."""
         self.open, self.arriving = False, False
         self.settled_at, self.seconds, self.size = now, answer.seconds, len(answer.body)
         self.refusal, self.fault = None, answer.fault
@@ -78,19 +78,19 @@ class Endpoint:
             self.heard_at = now
 
     def hears(self, now: float, state: EndpointState = EndpointState.OK, note: str = "") -> None:
-        """It answered with something usable, or with a refusal that ``note`` quotes."""
+        """Note a usable answer, or a refusal, which ``note`` quotes."""
         self.state, self.note = state, note
         if state is EndpointState.OK:
             self.answered_at = now
 
     def refuses(self, refusal: Refusal, now: float) -> None:
-        """It answered with an error status."""
+        """Note an answer with an error status."""
         self.hears(now, state_of(refusal), refusal.message)
         self.refusal = refusal
         self.rests_until = now + refusal.pause
 
     def fails(self, answer: Answer) -> None:
-        """It did not answer."""
+        """Note that there was no answer."""
         self.note = answer.message
         self.state = {
             Fault.REFUSED: EndpointState.REFUSED,
@@ -100,28 +100,28 @@ class Endpoint:
         }.get(answer.fault or Fault.OTHER, EndpointState.NO_ANSWER)
 
     def forget(self) -> None:
-        """Begin anew: what it said belongs to another server or model. The times of asking stay."""
+        """Forget what it said, as that belongs to another server or model. The times of the questions stay."""
         self.state, self.note, self.settled_at = EndpointState.UNKNOWN, "", None
         self.refusal, self.fault = None, None
 
     @property
     def is_odd(self) -> bool:
-        """Whether it answers as no llama-server does; an error of the server's own (5xx) may come from any."""
+        """Whether it answers as no llama-server does; a server error (5xx) may come from any."""
         return self.state is EndpointState.BAD and (self.refusal is None or self.refusal.status < 500)
 
     @property
     def is_mute(self) -> bool:
-        """Whether the last question got no answer at all, not even a proxy's."""
+        """Whether the last question got no answer at all, not even from a proxy."""
         return self.state is EndpointState.NO_ANSWER and self.refusal is None
 
     def waiting_for(self, now: float) -> float:
-        """Seconds the present question has been open; 0 where none is."""
+        """Seconds for which the current question has been open; 0 if there is none."""
         return now - self.asked_at if self.open and self.asked_at is not None else 0.0
 
     def since_asked(self, now: float) -> float:
-        """Seconds since it was asked last; infinite where it never was."""
+        """Seconds since it was last asked; infinite if it never was."""
         return float("inf") if self.asked_at is None else now - self.asked_at
 
     def view(self) -> EndpointView:
-        """Its frozen form."""
+        """A frozen copy, for the snapshot."""
         return EndpointView(self.state, self.note, self.answered_at, self.seconds)

@@ -1,4 +1,4 @@
-"""Sorts what can go wrong with a connection; no message carries a secret."""
+"""Classifies what can go wrong with a connection; no message reveals a secret."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME_WORDS = ("name or service", "nodename", "getaddrinfo", "name resolution", 
 
 
 def transport_errors() -> tuple[type[Exception], ...]:
-    """What a request may raise, including where no client can be made, as with a proxy of an unknown kind."""
+    """What a request may raise, also if no client can be made, as with an unknown kind of proxy."""
     import httpx
 
     return httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError, ImportError

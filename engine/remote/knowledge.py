@@ -1,4 +1,4 @@
-"""How answers change what is known about one server: no thread, no clock, no socket."""
+"""How answers change what is known about a server; without threads, clocks or sockets."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from .turns import Turns
 __all__ = ["PATIENCE", "Knowledge", "decode"]
 
 PATIENCE = 2.0
-"""Seconds /slots may take before /health is asked whether the server lives."""
+"""Seconds that /slots may take before /health is asked whether the server is alive."""
 
 _ONE_ANSWER = (Fault.TIMEOUT, Fault.DROPPED, Fault.OTHER)
-"""Faults that may be those of one endpoint alone: only where /props and /health are silent the server is gone."""
+"""Faults that may concern one endpoint alone: the server is gone only if /props and /health are silent, too."""
 
 
 _ANOTHER = (EndpointState.BAD, EndpointState.ABSENT, EndpointState.KEY, EndpointState.OFF)
-"""What /slots says where, after it was read, another server or program took the port."""
+"""What /slots says if, after it was read, another server or program took over the port."""
 
 
 class Knowledge(RunWatch):
-    """`ask` notes a question, `settle` takes what came back. Not thread-safe: whoever drives it holds a lock.
+    """`ask` notes a question, `settle` takes in what came back. Not thread-safe: the caller holds a lock.
 
     In three layers: `Known` holds the facts, `RunWatch` compares them from answer to answer, this takes answers in.
     ``hide`` takes secrets out of what a refusal says.
@@ -55,7 +55,7 @@ class Knowledge(RunWatch):
         self._cut_at: float | None = None
 
     def _forget_model(self) -> None:
-        """Drop what belongs to the model that is watched."""
+        """Forget everything about the watched model."""
         self.props, self.slots, self.slots_at = None, None, None
         self.told_ids = frozenset()
         self.metrics, self.totals = {}, Totals()
@@ -65,7 +65,7 @@ class Knowledge(RunWatch):
     # Questions and answers
 
     def ask(self, name: Name, now: float) -> tuple[str, dict[str, str]]:
-        """Note that the question goes out; its path and parameters."""
+        """Note that a question is sent; return its path and parameters."""
         end = self.ends[name]
         end.ask(now)
         end.epoch = self._epoch
@@ -76,7 +76,7 @@ class Knowledge(RunWatch):
         return self.route(name)
 
     def settle(self, name: Name, answer: Answer, body: object, now: float) -> None:
-        """Take an answer, or the lack of one; ``body`` is what `decode` made of it."""
+        """Take in an answer, or the lack of one; ``body`` is what `decode` made of it."""
         end = self.ends[name]
         asked_at = now if end.asked_at is None else end.asked_at
         end.settle(answer, now)
@@ -106,7 +106,7 @@ class Knowledge(RunWatch):
             self.events.append(Notice(now, f"connection lost: {answer.message or answer.fault}", "warning"))
 
     def _is_gone(self, end: Endpoint, asked_at: float) -> bool:
-        """Whether the lack of this answer means that there is no server any more, not only trouble at one endpoint."""
+        """Whether the lack of this answer means that the server is gone, rather than trouble with one endpoint."""
         if end.name in QUEUED:
             return False
         if end.fault not in _ONE_ANSWER or self.link.up is False:
@@ -119,7 +119,7 @@ class Knowledge(RunWatch):
         return asked_at if since is None else min(asked_at, since)
 
     def _reconnected(self, answered: Endpoint, now: float) -> None:
-        """The server may be another one now: find out anew, but keep what is on the screen."""
+        """Find out afresh what is there, as it may be another server; keep what is on the screen."""
         if self.slots_at is not None and self.link.down_since is not None:
             self.events.append(Notice(now, f"reconnected after {now - self.link.down_since:.0f} s"))
         self.kind = Kind.UNKNOWN
@@ -132,7 +132,7 @@ class Knowledge(RunWatch):
         self.cadence.wake()
 
     def cut_due(self, now: float) -> bool:
-        """Whether the queued question is from before an outage, so that its connection is probably dead."""
+        """Whether the queued question dates from before an outage, so that its connection is probably dead."""
         if self._cut_at is None or now < self._cut_at:
             return False
         self._cut_at = None
@@ -163,7 +163,7 @@ class Knowledge(RunWatch):
         return end.hears(now, EndpointState.BAD, self._hide(words_of(body) or "JSON of another kind"))
 
     def _is_health_word(self, end: Endpoint, body: object, now: float) -> bool:
-        """A health object under an error status: loading, all slots busy, or failed (2024)."""
+        """Take in a health object with an error status: loading, all slots busy, or failed (2024)."""
         facts = read_health(body)
         if facts is None or not (facts.loading or facts.failed or facts.idle is not None):
             return False
@@ -194,7 +194,7 @@ class Knowledge(RunWatch):
         return True
 
     def _take_switches(self, facts: PropsFacts, now: float) -> None:
-        """Believe /props about what is switched off, and so spare the question."""
+        """Believe what /props says is switched off, and do not ask there."""
         for name, told in ((Name.SLOTS, facts.has_slots), (Name.METRICS, facts.has_metrics)):
             end = self.ends[name]
             if told is False and end.state is not EndpointState.OFF and not end.open:
@@ -204,7 +204,7 @@ class Knowledge(RunWatch):
                 end.forget()
 
     def _found(self, kind: Kind) -> None:
-        """Something with several models stands there: what its endpoints said was not about a model."""
+        """Note that something with several models is there: what its endpoints said was not about a model."""
         self.kind = kind
         self._epoch += 1
         for name in MODEL_ENDS:
@@ -257,7 +257,7 @@ class Knowledge(RunWatch):
     # What a person asks for
 
     def look_now(self, now: float) -> None:
-        """Ask again at once, also what was given up."""
+        """Ask again at once, including what had been given up."""
         self.look_wanted = True
         self.link.retry_at, self.link.fails = now, 0
         self.cadence.wake()
@@ -276,7 +276,7 @@ class Knowledge(RunWatch):
 
 
 def decode(name: Name, answer: Answer) -> object:
-    """The JSON of an answer, or the `NotJsonError` that says why it is none. Costs time: call it without the lock."""
+    """The JSON of an answer, or the `NotJsonError` that says why it is none. This is slow: call it without the lock."""
     if answer.fault is not None or name is Name.METRICS:
         return None
     try:
@@ -286,6 +286,6 @@ def decode(name: Name, answer: Answer) -> object:
 
 
 def _merged(leading: tuple[ModelEntry, ...], others: tuple[ModelEntry, ...]) -> tuple[ModelEntry, ...]:
-    """llama-swap lists running models in one place and all of them in another."""
+    """Merge the lists of llama-swap, which has one of running models and one of all models."""
     names = {entry.name for entry in leading}
     return leading + tuple(ModelEntry(entry.name, "stopped") for entry in others if entry.name not in names)

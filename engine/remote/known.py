@@ -1,4 +1,4 @@
-"""What is known about one server, and what follows from it: only read here, changed in `knowledge`."""
+"""What is known about a server, and what follows from it; read here, changed in `run_watch` and `knowledge`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .turns import Turns
 __all__ = ["MODEL_ENDS", "OVERDUE", "UNFIT", "Known"]
 
 OVERDUE = 1.5
-"""Seconds after which an open question at an endpoint that any HTTP thread answers says something."""
+"""Seconds after which an open question is a sign of trouble, at an endpoint that any HTTP thread answers."""
 
 CALM_METRICS_BUILD = 10423
-"""Before about this build (August 2026) reading /metrics kept a model from falling asleep, too (spec §10.2)."""
+"""Before about this build (August 2026), reading /metrics kept a model from falling asleep (spec §10.2)."""
 
 MODEL_ENDS = (Name.PROPS, Name.SLOTS, Name.METRICS)
-"""Endpoints that speak of one model, so that a router is asked for them with its name."""
+"""Endpoints about one model, which has to be named if a router is asked."""
 
 UNFIT = (EndpointState.ABSENT, EndpointState.BAD)
 _READY_WORDS = frozenset({"loaded", "ready", "sleeping", "running"})
 
 
 class Known:
-    """``metrics_every``: seconds between reads of /metrics; None = with each look, 0 = never, since each read resets
-    the server's speed gauges for everybody.
+    """The facts. ``metrics_every``: seconds between reads of /metrics; None = with each look, 0 = never, as each read
+    resets the server's speed gauges for everyone.
     """
 
     def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
@@ -54,11 +54,11 @@ class Known:
         self.turns = Turns()
 
     def state(self, name: Name) -> EndpointState:
-        """What an endpoint said last."""
+        """What an endpoint last said."""
         return self.ends[name].state
 
     def route(self, name: str) -> tuple[str, dict[str, str]]:
-        """Path and parameters of an endpoint of what is watched; a router must not load a model for it."""
+        """Path and parameters of an endpoint of what is watched, such that a router loads no model for it."""
         path = f"/v1/{name}" if name == Name.MODELS and self.kind is not Kind.ROUTER else f"/{name}"
         if name not in MODEL_ENDS or not self.chosen:
             return path, {}
@@ -75,12 +75,12 @@ class Known:
 
     @property
     def is_proxied(self) -> bool:
-        """Whether the slots stand behind a router or llama-swap."""
+        """Whether the slots are behind a router or llama-swap."""
         return self.kind in (Kind.ROUTER, Kind.SWAP)
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is a server whose slots may be asked without loading a model by it."""
+        """Whether there is a server whose slots can be asked without loading a model."""
         return not self.is_proxied or (self.entry is not None and self.entry.state in _READY_WORDS)
 
     @property

@@ -25,7 +25,7 @@ class Link:
     was_up: bool = False
 
     def fail(self, answer: Answer, asked_at: float, now: float) -> bool:
-        """A question that any HTTP thread could answer got none; True where the link is lost just now."""
+        """Note that a question any HTTP thread could answer got no answer; True if the link was up until now."""
         lost = self.up is True
         if self.up is not False:
             self.down_since = asked_at
@@ -35,7 +35,7 @@ class Link:
         return lost
 
     def answer(self) -> bool:
-        """Something answered; True where the link comes back."""
+        """Note that something answered; True if the link was down until now."""
         back = self.up is False
         self.up, self.fault, self.fails = True, None, 0
         self.was_up = True

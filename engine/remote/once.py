@@ -1,4 +1,4 @@
-"""One look at a server for scripts: a dict for JSON, and an exit code."""
+"""One look at a server, for scripts: a dict for JSON, and an exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a server as text for a person; the JSON form is in `snapshot_json`."""
+"""One look at a server, as text; the JSON form is in `snapshot_json`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNKNOWN = "–"
 
 
 def format_once(report: Mapping[str, Any]) -> str:
-    """A few lines: the server, its health, a line a slot, who waits. Unknown values show as a dash."""
+    """A few lines: the server, its health, each slot, and how many requests wait. A dash stands for unknown."""
     server, health, waiting = report["server"], report["health"], report["waiting"]
     lines = [
         f"{server['source']}  {_shown(server['model'])}  {_shown(server['build'])}",

@@ -1,4 +1,4 @@
-"""The snapshot of a server elsewhere, made of what is known about it."""
+"""The snapshot of a server elsewhere, made from what is known about it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WHY_NOT_WAITING = {
 
 
 def picture(known: Known, source: str, health: Health, now: float, serial: int) -> Snapshot:
-    """Freeze what is known."""
+    """Make a snapshot of what is known."""
     facts = _facts(known, source)
     if known.turns.are_taken(now):
         unknown = WaitingView(why=_IN_TURN)
@@ -79,12 +79,12 @@ def _facts(known: Known, source: str) -> ServerFacts:
 
 
 def _unified(flags: LaunchFlags | None) -> bool | None:
-    """Told only where a router tells the command line of its servers."""
+    """Known only if a router reports the command line of its servers."""
     return None if flags is None else flags.kv_unified or flags.parallel < 0
 
 
 def _slots_of_flags(flags: LaunchFlags | None) -> int | None:
-    """What a router tells of a model that is not loaded yet; left out, the number is the server's choice."""
+    """The number of slots in the flags that a router reports; None if they leave it to the server."""
     return flags.parallel if flags is not None and flags.parallel > 0 else None
 
 
@@ -97,7 +97,7 @@ def _slots_of_health(known: Known) -> int | None:
 
 
 def _limit_of_all(known: Known) -> int | None:
-    """The limit that all slots share; /props tells only one, so it counts where the slots tell none."""
+    """The limit that all slots have in common; /props reports one, which counts only if the slots report none."""
     told = {slot.n_ctx for slot in known.slots or ()} - {None}
     if told:
         return told.pop() if len(told) == 1 else None
@@ -122,7 +122,7 @@ def _waiting(known: Known) -> WaitingView:
 
 
 def _totals(known: Known) -> Totals:
-    """Counters, as long as they may be current; /health counted busy slots in 2024."""
+    """Counters, unless they are out of date; in 2024, /health counted busy slots."""
     gone = (EndpointState.OFF, EndpointState.ABSENT, EndpointState.KEY, EndpointState.BAD)
     totals = Totals() if known.state(Name.METRICS) in gone else known.totals
     if totals.processing is None and known.health is not None:
@@ -131,7 +131,7 @@ def _totals(known: Known) -> Totals:
 
 
 def _pool(known: Known, facts: ServerFacts) -> KvPool:
-    """Sums over the slots; the pool's size is told by no endpoint (spec §10.3), only what it may be."""
+    """Sums over the slots. No endpoint reports the size of the pool (spec §10.3), so there are only candidates."""
     slots = known.slots or ()
     active, cached = tokens_held(slots, busy=True), tokens_held(slots, busy=False)
     told = active is not None and cached is not None and bool(slots)

@@ -1,4 +1,4 @@
-"""Two threads that ask a server: one for what any HTTP thread answers, one for what waits behind the main loop."""
+"""Two threads that poll a server: one for what any HTTP thread answers, one for what waits for the main loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Poller"]
 
 _DIRECT_SECONDS = 4.0
 _QUEUED_SECONDS = 60.0  # before August 2026 /slots waits for the whole batch in work
-_METRICS_SECONDS = 8.0  # nor may counters that never come keep us from the slots
+_METRICS_SECONDS = 8.0  # counters that never come must not keep us from the slots
 _LONGEST_NAP = 5.0
 
 Made = TypeVar("Made")
@@ -28,7 +28,8 @@ Made = TypeVar("Made")
 class Poller:
     """Drives a `Knowledge`: one question at a time per thread, so at most one open per endpoint.
 
-    ``changed`` is called under the lock after each answer. ``hear`` sees each raw answer before it is read.
+    One lock guards the `Knowledge`. Both callbacks are called with it held: ``hear`` with each raw answer before it is
+    read, ``changed`` after each answer.
     """
 
     def __init__(
@@ -54,12 +55,12 @@ class Poller:
         ]
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start polling."""
         for thread in self._threads:
             thread.start()
 
     def tell(self, action: Callable[[Knowledge, float], Made]) -> Made:
-        """Change or read what is known, and let the threads think again what to ask."""
+        """Change or read what is known, and let the threads reconsider what to ask."""
         with self._news:
             made = action(self._known, self._clock())
             self._changed(self._clock())
@@ -67,12 +68,12 @@ class Poller:
             return made
 
     def wait_for_news(self, seconds: float) -> None:
-        """Wait until something was asked or answered, but not longer."""
+        """Wait until something is asked or answered, but no longer than ``seconds``."""
         with self._news:
             self._news.wait(seconds)
 
     def close(self) -> None:
-        """End both threads, also out of an answer that never comes."""
+        """End both threads, even if they wait for an answer that never comes."""
         with self._news:
             self._closed = True
             self._news.notify_all()
@@ -122,6 +123,6 @@ class Poller:
                 self._known.settle(name, answer, body, now)
                 self._changed(now)
             except Exception as error:
-                # An answer nobody thought of must cost that answer, not the watching.
+                # An answer of an unforeseen kind may cost that answer, but not the watching.
                 self._known.ends[name].hears(now, EndpointState.BAD, f"not understood ({type(error).__name__})")
             self._news.notify_all()

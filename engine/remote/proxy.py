@@ -1,4 +1,4 @@
-"""Which proxy the environment names for a server, as curl and other clients read it."""
+"""Which proxy the environment names for a server, read as curl and other clients do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .address import Address
 __all__ = ["VIA", "peer_of", "proxy_for"]
 
 VIA = "the proxy "
-"""Begins the name of a peer that is none of ours."""
+"""How the name of a peer begins if it is a proxy."""
 
 
 def proxy_for(address: Address) -> str | None:
@@ -27,7 +27,7 @@ def proxy_for(address: Address) -> str | None:
 
 
 def peer_of(address: Address) -> str:
-    """Who takes the connection, as it may be shown: the server, or the proxy before it."""
+    """Who takes the connection, as it may be shown: the server, or the proxy in front of it."""
     proxy = proxy_for(address)
     if proxy is not None:
         return f"{VIA}{plain(urlsplit(proxy).netloc.rpartition('@')[2], 80)}"

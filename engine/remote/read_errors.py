@@ -1,4 +1,4 @@
-"""Refusals of every kind: error objects, bare texts, web pages; and what each says about an endpoint."""
+"""Refusals of every kind (error objects, plain text, web pages), and what each says about an endpoint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TITLE = re.compile(rb"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An answer with a status that is not 2xx. ``message`` is one inert line; ``kind`` the error's type word."""
+    """An answer with a status other than 2xx. ``message`` is one harmless line; ``kind`` the type of the error."""
 
     status: int
     message: str
@@ -37,22 +37,22 @@ class Refusal:
 
     @property
     def is_loading(self) -> bool:
-        """The model is still being loaded (503 in two shapes, spec §10.1)."""
+        """Whether the model is still being loaded (503 in two shapes, spec §10.1)."""
         return self.status == 503 and "loading" in self.message.lower()
 
     @property
     def is_all_busy(self) -> bool:
-        """A 503 that only means that no slot is idle."""
+        """Whether it is a 503 that only means that no slot is idle."""
         return self.status == 503 and "no slot available" in self.message.lower()
 
     @property
     def is_too_long(self) -> bool:
-        """The prompt does not fit a slot, in the words of any build since 2025."""
+        """Whether the prompt does not fit into a slot, in the words of any build since 2025."""
         return self.kind == "exceed_context_size_error" or "exceeds the available context size" in self.message
 
     @property
     def wants_model(self) -> bool:
-        """A router that was asked without naming a model."""
+        """Whether a router was asked without naming a model."""
         return self.status == 400 and "model name is missing" in self.message.lower()
 
 
@@ -83,18 +83,18 @@ def status_inside(answer: object) -> int | None:
 
 
 def words_of(answer: object) -> str | None:
-    """What an error object says, in the forms of llama-server and of others."""
+    """What an error object says, in the forms that llama-server and others use."""
     error = first(as_map(answer), "error", "message", "detail", "status")
     return as_text(as_map(error).get("message")) or as_text(error)
 
 
 def _shown_target(location: str) -> str:
-    """An address without what may be secret in it."""
+    """An address without the parts that may be secret."""
     return plain(re.sub(r"//[^/@]*@", "//", location.partition("?")[0]), 120)
 
 
 def _bare_text(answer: object, body: bytes) -> str | None:
-    """The first line of a text answer, or a web page's title."""
+    """The first line of a text, or the title of a web page."""
     if isinstance(answer, str):
         return as_text(answer)
     if answer is not None:

@@ -11,7 +11,7 @@ __all__ = ["HealthFacts", "read_health"]
 
 @dataclass(frozen=True, slots=True)
 class HealthFacts:
-    """What /health says. Counts are slots and were told in 2024 only. ``word`` is its own."""
+    """What /health says. The counts are slots, reported in 2024 only. ``word``: the status in its own words."""
 
     word: str
     loading: bool = False
@@ -22,7 +22,7 @@ class HealthFacts:
 
 
 def read_health(answer: object) -> HealthFacts | None:
-    """Read a health object of any status code; None where it is none, and so no llama-server's."""
+    """Read a health object, whatever its status code; None if it is not one, and thus not from a llama-server."""
     fields = as_map(answer)
     word = as_text(fields.get("status"), 60)
     if word is None:

@@ -19,8 +19,8 @@ _SUMMED = ("_total", "requests_processing", "requests_deferred")
 def read_metrics(body: bytes) -> Mapping[str, float | None] | None:
     """Read every ``llamacpp:`` line; NaN, infinite, absurd and missing values are None. None without such a line.
 
-    Of a name that comes with several labels counts are summed and the largest maximum is taken; an average of some of
-    them is none of all, so it is not known.
+    If a name comes with several labels, counts are summed and the largest maximum is taken. Averages of parts do not
+    give an average of the whole, so that is unknown.
     """
     series: dict[str, dict[str, float | None]] = {}
     for name, labels, value in _LINE.findall(_unwrapped(body)):
@@ -57,7 +57,7 @@ def _value(text: str) -> float | None:
 
 
 def read_totals(values: Mapping[str, float | None]) -> Totals:
-    """Order the values under their names in a snapshot; negative ones are not known."""
+    """Give the values their names in a snapshot; negative ones count as unknown."""
     known = {name: value for name, value in values.items() if value is not None and value >= 0}
     processing = known.get("requests_processing")
     return Totals(
@@ -67,7 +67,7 @@ def read_totals(values: Mapping[str, float | None]) -> Totals:
         predicted_tokens=known.get("tokens_predicted_total"),
         predicted_seconds=known.get("tokens_predicted_seconds_total"),
         decodes=known.get("n_decode_total"),
-        busy_per_decode=known.get("n_busy_slots_per_decode") or None,  # 0 before the first decode is no average
+        busy_per_decode=known.get("n_busy_slots_per_decode") or None,  # 0 before the first decode is not an average
         n_tokens_max=known.get("n_tokens_max", known.get("n_past_max")),
         processing=None if processing is None else int(processing),
         kv_ratio=known.get("kv_cache_usage_ratio"),

@@ -16,7 +16,7 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """One model. ``state`` is the router's word; ``args`` the command line of its server where told."""
+    """One model. ``state`` is the router's word; ``args`` the command line of its server, if reported."""
 
     name: str
     state: str = ""
@@ -26,7 +26,7 @@ class ModelEntry:
 
 
 def read_models(answer: object) -> tuple[ModelEntry, ...] | None:
-    """Read ``data`` (or ``models``); None where it is no list of models."""
+    """Read ``data`` (or ``models``); None if it is not a list of models."""
     fields = as_map(answer)
     rows = next((fields[key] for key in ("data", "models") if isinstance(fields.get(key), list)), None)
     return None if rows is None else tuple(_entries(rows))
@@ -60,7 +60,7 @@ def _words(args: object) -> tuple[str, ...]:
 
 
 def read_running(answer: object) -> tuple[ModelEntry, ...] | None:
-    """Read llama-swap's list of running models; None where it is none."""
+    """Read llama-swap's list of running models; None if it is not one."""
     rows = as_map(answer).get("running", False)
     rows = [] if rows is None else rows
     if not isinstance(rows, list):

@@ -15,7 +15,7 @@ _KNOWN = ("default_generation_settings", "total_slots", "build_info", "model_pat
 
 @dataclass(frozen=True, slots=True)
 class PropsFacts:
-    """What /props says; None = not told. ``marker`` is random per start. ``refuses`` = built before slots queued."""
+    """What /props says; None = not reported. ``marker`` changes at each start. ``refuses``: too old to queue."""
 
     n_slots: int | None = None
     n_ctx_slot: int | None = None
@@ -31,7 +31,7 @@ class PropsFacts:
 
 
 def read_props(answer: object) -> PropsFacts | None:
-    """Read the object; None where it has nothing of a llama-server's."""
+    """Read the object; None if nothing in it is a llama-server's."""
     fields = as_map(answer)
     if not any(key in fields for key in _KNOWN):
         return None
@@ -54,19 +54,19 @@ def read_props(answer: object) -> PropsFacts | None:
 
 
 def _is_router(fields: object) -> bool:
-    """``role`` is "router", and nothing in the object speaks of slots of its own: look-alikes send a role, too."""
+    """``role`` is "router", and the object mentions no slots; similar servers send a role, too."""
     told = as_map(fields)
     return told.get("role") == "router" and as_count(told.get("total_slots")) in (None, 0)
 
 
 def _name(text: str | None) -> str | None:
-    """An alias; where it is a path, as it is by default, the file's name. A name like owner/model stays."""
+    """An alias; if that is a path, as by default, the name of the file. A name like owner/model stays."""
     if text is None or not re.search(r"^[/\\~.]|^[A-Za-z]:\\|\.gguf$", text):
         return text
     return re.split(r"[/\\]", text)[-1] or None
 
 
 def build_number(build: str | None) -> int | None:
-    """11434 out of ``b11434-0123abcd``; 0 is what a build outside a checkout calls itself, so unknown."""
+    """11434 from ``b11434-0123abcd``; None also for 0, which is what a build outside a checkout calls itself."""
     match = re.match(r"b(\d{1,7})\b", build or "")
     return int(match[1]) or None if match else None

@@ -1,4 +1,4 @@
-"""GET /slots of every shape since February 2024 (spec §10.2), read field by field."""
+"""GET /slots in every shape since February 2024 (spec §10.2), read field by field."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def read_slots(answer: object) -> tuple[SlotView, ...] | None:
 
 
 def told_ids(answer: object) -> frozenset[int]:
-    """The ids that one slot each tells as its own; `read_slots` gives a number to those without."""
+    """The ids that exactly one slot each claims; `read_slots` gives a number to slots without an id."""
     rows = answer.get("slots") if isinstance(answer, dict) else answer
     counts = Counter(as_count(as_map(row).get("id")) for row in rows) if isinstance(rows, list) else Counter()
     return frozenset(id_ for id_, times in counts.items() if id_ is not None and times == 1)
 
 
 def _ids(rows: list[dict[str, Any]]) -> list[int]:
-    """One distinct id per row: its own where it is usable and not taken, else the smallest free number."""
+    """One distinct id per row: its own if that is usable and not taken, else the smallest free number."""
     taken: set[int | None] = {None}
     ids: list[int | None] = []
     for own in (as_count(row.get("id")) for row in rows):
@@ -81,7 +81,7 @@ def _slot(row: Mapping[str, Any], id_: int) -> SlotView:
 
 
 def _next_token(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object under ``next_token``, or the first of the array that most builds write."""
+    """The object under ``next_token``, or the first in the array that most builds send."""
     token = row.get("next_token")
     return as_map(token[0] if isinstance(token, list) and token else token)
 
@@ -95,16 +95,16 @@ def _state(row: Mapping[str, Any], decoded: int | None) -> SlotState:
 
 
 def _is_busy(row: Mapping[str, Any]) -> bool | None:
-    """``is_processing`` decides; before November 2024 any ``state`` but 0 was busy; look-alikes write words.
+    """``is_processing`` decides; before November 2024 any ``state`` but 0 was busy; similar servers send words.
 
-    None where nothing tells.
+    None if nothing says so.
     """
     told = _says_busy(row.get("is_processing"))
     return _says_busy(row.get("state")) if told is None else told
 
 
 def _says_busy(value: object) -> bool | None:
-    """What a truth value, a number or a word says; None for anything else."""
+    """What a boolean, a number or a word says; None for anything else."""
     if (told := as_bool(value)) is not None:
         return told
     if (number := as_int(value)) is not None:
@@ -118,7 +118,7 @@ def _word(state: object) -> str | None:
 
 
 def _remaining(row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | None) -> tuple[int | None, bool]:
-    """Tokens left, and whether the task has no limit of its own (−1 in both places)."""
+    """Tokens left, and whether the task has no limit (−1 in both places)."""
     remain = as_int(token.get("n_remain"))
     if remain is None or remain >= 0:
         return remain, False
@@ -129,7 +129,7 @@ def _remaining(row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | 
 
 
 def read_details(answer: object, slot: int) -> SlotDetails | None:
-    """Parameters and texts of one slot out of the same array; texts end after 20,000 characters."""
+    """Parameters and texts of one slot from the same array; texts are cut off after 20,000 characters."""
     rows = answer.get("slots") if isinstance(answer, dict) else answer
     objects = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     row = next((row for row, id_ in zip(objects, _ids(objects), strict=True) if id_ == slot), None)

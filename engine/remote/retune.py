@@ -1,4 +1,4 @@
-"""What other launch flags would do to a server elsewhere, and the command line that starts it so."""
+"""What other launch flags would do to a server elsewhere, and the command line that starts it with them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _LOST = "a restart ends every running and waiting request and empties all caches
 
 
 def flags_of(known: Known) -> LaunchFlags | None:
-    """The launch flags a router tells of the chosen model's server; None where nobody tells them."""
+    """The launch flags that a router reports for the chosen model's server; None if nothing reports them."""
     words = known.entry.args if known.entry is not None else ()
     return _read_words(words) if words else None
 
 
 def _read_words(words: Sequence[str]) -> LaunchFlags:
-    """Read what matters here out of a full command line."""
+    """Read the flags that matter here from a full command line."""
     following = dict(pairwise(words))
 
     def number(*names: str) -> int | None:
@@ -44,7 +44,7 @@ def _read_words(words: Sequence[str]) -> LaunchFlags:
 
 
 def total_context(flags: LaunchFlags, n_ctx_train: int | None) -> int | None:
-    """The total of ``-c`` after rounding; None where it depends on a model that is not known."""
+    """The total of ``-c`` after rounding; None if it depends on a model that is not known."""
     if not flags.ctx_size and n_ctx_train is None:
         return None
     try:
@@ -54,7 +54,7 @@ def total_context(flags: LaunchFlags, n_ctx_train: int | None) -> int | None:
 
 
 def known_flags(known: Known, snapshot: Snapshot) -> LaunchFlags:
-    """The flags as far as known: what a router tells, else the number of slots alone."""
+    """The flags as far as known: what a router reports, else the number of slots alone."""
     told = flags_of(known)
     if told is not None:
         return told
@@ -64,7 +64,7 @@ def known_flags(known: Known, snapshot: Snapshot) -> LaunchFlags:
 def preview(
     flags: LaunchFlags, snapshot: Snapshot, address: Address, facts: ModelFacts | None, *, has_key: bool
 ) -> RetunePreview:
-    """Compute what the flags come to; sizes in bytes only with ``facts`` of the model file."""
+    """Compute what the flags amount to; sizes in bytes only with ``facts`` from the model file."""
     model = facts or _told(snapshot)
     result = RetunePreview(
         flags=flags,
@@ -91,7 +91,7 @@ def _told(snapshot: Snapshot) -> ModelFacts | None:
 
 
 def _unknown(flags: LaunchFlags, snapshot: Snapshot, model: ModelFacts | None, facts: ModelFacts | None) -> list[str]:
-    """What no endpoint told, so that the numbers may be wrong in it."""
+    """What no endpoint reported, so that the numbers may be wrong about it."""
     unknown = []
     if snapshot.facts.n_ctx is None:
         unknown.append("the present -c")
@@ -107,7 +107,7 @@ def _unknown(flags: LaunchFlags, snapshot: Snapshot, model: ModelFacts | None, f
 
 
 def command_line(flags: LaunchFlags, snapshot: Snapshot, address: Address, *, has_key: bool) -> str:
-    """A command to copy. A key is never in it, only the variable that holds it."""
+    """A command to copy. It never contains a key, only the variable that holds one."""
     facts = snapshot.facts
     words = ["llama-server", "-m", facts.model_path or "MODEL.gguf", *flags.arguments()]
     if address.socket:

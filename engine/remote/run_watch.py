@@ -1,4 +1,4 @@
-"""What two answers of a server say together: which tasks began or ended, and whether the server was restarted."""
+"""What two successive answers say: which tasks began or ended, and whether the server was restarted."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["RunWatch"]
 
 
 class RunWatch(Known):
-    """Compares each answer with the one before, as long as both are of the same run of the server.
+    """Compares each answer with the one before, as long as both come from the same run of the server.
 
-    ``events`` collects what happened until whoever drives it takes it away.
+    ``events`` collects what happened until the caller takes it away.
     """
 
     def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
@@ -28,7 +28,7 @@ class RunWatch(Known):
         self._forget_run()
 
     def _forget_run(self) -> None:
-        """Compare nothing with what was told before."""
+        """Forget what was said before, so that nothing is compared with it."""
         self._comparable: tuple[SlotView, ...] = ()  # the last slots of the same run of the server
         self._counters = Totals()  # and its last counters
         self._ids_fell = False
@@ -49,7 +49,7 @@ class RunWatch(Known):
             return
         if self._ids_fell:
             if self._start_mark or (self.props is not None and self.props.marker):
-                self.restart_suspected = True  # a mark that is new at each start knows for sure
+                self.restart_suspected = True  # a mark that is new at each start will say for sure
             else:
                 self._began_anew(now)
         self.events.extend(task_events(self._comparable, slots, now))
@@ -67,7 +67,7 @@ class RunWatch(Known):
         self._weigh(now)
 
     def _weigh(self, now: float) -> None:
-        """While idle: look at the slots when the counters say that something happened, else they still hold."""
+        """While idle: look at the slots if the counters say that something happened; if not, the slots still hold."""
         if self.cadence.idle_gap is None or self.slots is None:
             return
         moved = counters_moved(self._totals_at_look, self.totals)
@@ -79,7 +79,7 @@ class RunWatch(Known):
             self.slots_at = now
 
     def _unloaded(self, now: float) -> None:
-        """A router or llama-swap has ended the server of the model, or it failed: another one is a run of its own."""
+        """Note that a router or llama-swap ended the model's server, or that it failed; the next one is another run."""
         state = "no longer listed" if self.entry is None else self.entry.state or "not loaded"
         self.events.append(Notice(now, f"{self.chosen} is {state}: its slots are gone", "warning"))
         self.events.extend(lost_tasks(self._comparable, now))
@@ -89,7 +89,7 @@ class RunWatch(Known):
             self.props = replace(self.props, marker=None)
 
     def _woke_up(self) -> None:
-        """A model was loaded again: fresh slots in the same server."""
+        """Note that a model was loaded again: fresh slots in the same server."""
         self._comparable, self._counters = (), Totals()
         self._start_mark = None
         self._totals_at_look = self.totals = Totals()
@@ -97,7 +97,7 @@ class RunWatch(Known):
         self.cadence.wake()
 
     def _began_anew(self, now: float) -> None:
-        """Ids or counters tell of a restart: what /props said is of the run before."""
+        """Note that ids or counters show a restart: what /props said is of the run before."""
         if self.turns.are_taken(now):
             return
         self._restarted(now)
@@ -107,11 +107,11 @@ class RunWatch(Known):
             self.ends[Name.PROPS].forget()
 
     def _restarted(self, now: float) -> None:
-        """The server began anew: what was running is gone, and nothing of before may be compared with it."""
+        """Note a restart: what was running is gone, and nothing may be compared with what was before."""
         if self.turns.are_taken(now):
             return
         self.events.append(Notice(now, "server restarted: counters and task ids begin again", "warning"))
-        if not self._ids_fell:  # else the last look already was at the new run
+        if not self._ids_fell:  # else the last look was at the new run already
             self.events.extend(lost_tasks(self._comparable, now))
             self._comparable = ()
         self._start_mark, self._counters = None, Totals()

@@ -1,4 +1,4 @@
-"""When to ask which endpoint: rules over what is known, so that a watcher changes nothing of what it watches."""
+"""When to ask which endpoint: rules about what is known, such that watching does not change what is watched."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _NEVER = float("inf")
 
 
 def next_question(known: Known, names: Iterable[Name], now: float) -> tuple[Name | None, float]:
-    """The endpoint of ``names`` to ask now, or None and the time to look again."""
+    """The endpoint of ``names`` to ask now; or None, and when to check again."""
     times = [(due(known, name, now), name) for name in names if not known.ends[name].open]
     ready = next((name for when, name in times if when <= now), None)
     return ready, now if ready else min((when for when, _ in times), default=_NEVER)
 
 
 def due(known: Known, name: Name, now: float) -> float:
-    """When to ask an endpoint; infinite = not before something else is known."""
+    """When to ask an endpoint; infinite = not until something else is known."""
     if known.link.up is False:
         return known.link.retry_at if name is known.probe else _NEVER
     rest = max(end.rests_until for end in known.ends.values())
     if rest > now:
-        return rest  # whoever limits questions counts those for all endpoints
+        return rest  # who limits questions counts those to all endpoints
     rule = {
         Name.PROPS: _props,
         Name.HEALTH: _health,
@@ -55,12 +55,12 @@ def _may_load(known: Known, name: Name, when: float, now: float) -> bool:
 
 
 def _again(end: Endpoint, seconds: float) -> float:
-    """So many seconds after it was asked last; at once where it never was."""
+    """That many seconds after it was last asked; at once if it never was."""
     return -_NEVER if end.asked_at is None else end.asked_at + seconds
 
 
 def _props(known: Known, end: Endpoint, now: float) -> float:
-    """First of all, before each look at idle slots, and while the model sleeps."""
+    """/props: first of all, before each look at idle slots, and while the model sleeps."""
     if not known.is_ready:
         return _NEVER
     if known.restart_suspected or end.state is EndpointState.UNKNOWN:
@@ -79,12 +79,12 @@ def _props(known: Known, end: Endpoint, now: float) -> float:
 
 
 def _now_and_then(known: Known, end: Endpoint) -> float:
-    """Once a minute, but not through llama-swap, whose idle timer each question starts anew."""
+    """Once a minute, but not through llama-swap, since each question restarts its idle timer."""
     return _NEVER if known.kind is Kind.SWAP else _again(end, _RARELY)
 
 
 def _props_of_sleeper(known: Known, end: Endpoint, now: float) -> float:
-    """Often enough to see the model fall asleep and wake, and right before a look that could wake it."""
+    """Often enough to notice when the model falls asleep or wakes, and right before a look that could wake it."""
     interval = max(1.0, known.cadence.interval)
     if known.asleep:
         return _again(end, interval)
@@ -101,7 +101,7 @@ def _is_fresh(props: Endpoint, look: float) -> bool:
 
 
 def _health(known: Known, end: Endpoint, now: float) -> float:
-    """Only where nothing else shows whether the server lives."""
+    """/health: only if nothing else shows whether the server is alive."""
     gap = max(1.0, known.cadence.interval)
     slots, props = known.ends[Name.SLOTS], known.ends[Name.PROPS]
     if any(_is_in_doubt(known, other) for other in known.ends.values()):
@@ -117,12 +117,12 @@ def _health(known: Known, end: Endpoint, now: float) -> float:
 
 
 def _is_in_doubt(known: Known, end: Endpoint) -> bool:
-    """Whether an endpoint gave no answer and nobody else has answered since."""
+    """Whether an endpoint gave no answer, and no other one has answered since."""
     return end.is_mute and not known.heard_since(end.settled_at or 0.0)
 
 
 def _is_polled(known: Known) -> bool:
-    """Whether some other endpoint is asked regularly and would show that the server is gone."""
+    """Whether another endpoint is asked regularly and would show that the server is gone."""
     if known.asleep or known.is_proxied:
         return True
     props, slots, metrics = (known.ends[name] for name in (Name.PROPS, Name.SLOTS, Name.METRICS))
@@ -142,7 +142,7 @@ def _running(known: Known, end: Endpoint, now: float) -> float:
 
 
 def _models(known: Known, end: Endpoint, now: float) -> float:
-    """A router's list regularly; a server's own once, for the sizes of its model."""
+    """/models: a router's list regularly; a server's own once, for the sizes of its model."""
     if known.kind is Kind.ROUTER:
         return _again(end, max(2.0, known.cadence.interval))
     wanted = known.kind is Kind.SWAP or known.state(Name.SLOTS) is not EndpointState.UNKNOWN
@@ -156,7 +156,7 @@ def _slots(known: Known, end: Endpoint, now: float) -> float:
 
 
 def _look(known: Known, end: Endpoint, now: float) -> float:
-    """When the slots are wanted, whatever must be asked before."""
+    """When to look at the slots, regardless of what has to be asked before."""
     if not _may_look(known, end):
         return _NEVER
     if known.look_wanted or end.state is EndpointState.UNKNOWN:
@@ -171,7 +171,7 @@ def _look(known: Known, end: Endpoint, now: float) -> float:
 
 
 def _may_look(known: Known, end: Endpoint) -> bool:
-    """Whether asking /slots is useful and wakes nobody."""
+    """Whether asking /slots is useful and wakes no model."""
     if not known.is_ready or end.state in _GONE or known.is_foreign or (known.asleep and not known.look_wanted):
         return False
     props = known.state(Name.PROPS)
@@ -183,7 +183,7 @@ def _may_look(known: Known, end: Endpoint) -> bool:
 
 
 def _metrics(known: Known, end: Endpoint, now: float) -> float:
-    """With each look at the slots while there is work, else in the ticks between."""
+    """/metrics: with each look at the slots while there is work, else between the looks."""
     slots = known.ends[Name.SLOTS]
     if known.metrics_every == 0 or end.state in _GONE or not known.is_ready:
         return _NEVER

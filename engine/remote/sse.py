@@ -1,4 +1,4 @@
-"""Server-sent events out of a stream's bytes, however they are cut (spec §7.9)."""
+"""Server-sent events from the bytes of a stream, however they are split (spec §7.9)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["LONGEST", "events"]
 
 LONGEST = 8 * 1024 * 1024
-"""Bytes of a line above which nobody waits for its end."""
+"""Bytes of a line above which we do not wait for its end."""
 
 _END = re.compile(rb"\r\n|\n|\r")
 _FIELD = re.compile(rb"(?:\xef\xbb\xbf)?(data|error):[ \t]*(.*)", re.DOTALL)

@@ -31,7 +31,7 @@ class RemoteTicket(BaseTicket):
         self._sockets = OpenSockets()
 
     def fail(self, why: str, status: int | None = None) -> None:
-        """End it with an error in which no secret is quoted."""
+        """End it with an error that quotes no secret."""
         super().fail(self._credentials.hide(why), status)
 
     def cancel(self) -> None:

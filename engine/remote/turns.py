@@ -1,4 +1,4 @@
-"""Telling a server that began anew from several that answer at one address in turn, as behind a load balancer."""
+"""Tells a server that was restarted from several that take turns at one address, as behind a load balancer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _REMEMBERED = 150.0  # seconds for which a turn counts
 
 
 class Turns:
-    """Knows the marks by which one run of a server is told from another, and when runs seemed to begin."""
+    """Remembers the marks that tell one run of a server from another, and when runs seemed to begin."""
 
     def __init__(self) -> None:
         self._marks: dict[Name, list[str]] = {Name.PROPS: [], Name.METRICS: []}
@@ -22,7 +22,7 @@ class Turns:
         self._until = float("-inf")
 
     def mark(self, name: Name, mark: str | None, now: float) -> None:
-        """An answer told the mark of its run. One that was there before another comes back only in turns."""
+        """Note the mark of the run that answered. If an earlier mark comes back, servers take turns."""
         marks = self._marks[name]
         if mark is None or mark in marks[-1:]:
             return
@@ -33,11 +33,11 @@ class Turns:
         del marks[:-32]
 
     def falls(self, now: float) -> None:
-        """Ids or counters are lower than before, as when a run begins."""
+        """Note that ids or counters are lower than before, as when a run begins."""
         self._falls.append(now)
         if len(self._falls) == _OFTEN and now - self._falls[0] < _SOON:
             self._until = now + _REMEMBERED
 
     def are_taken(self, now: float) -> bool:
-        """Whether several servers answer, so that no two answers belong together."""
+        """Whether several servers take turns, so that no two answers belong together."""
         return now < self._until

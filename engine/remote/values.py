@@ -1,4 +1,4 @@
-"""Single values out of untrusted JSON: what cannot be read is None, whatever its type."""
+"""Single values from untrusted JSON; what cannot be read is None, whatever its type."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..plain import plain
 __all__ = ["MAX_COUNT", "as_bool", "as_count", "as_int", "as_map", "as_number", "as_text", "first"]
 
 MAX_COUNT = 2**53
-"""Above this a count is nonsense: no server holds so many tokens, and a double no longer counts by ones."""
+"""Above this a count is nonsense: no server holds that many tokens, and a double can no longer count in ones."""
 
 
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 def as_number(value: object) -> float | None:
-    """A finite number, also out of a string."""
+    """A finite number, also from a string."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -45,7 +45,7 @@ def as_count(value: object) -> int | None:
 
 
 def as_bool(value: object) -> bool | None:
-    """A truth value; 0, 1 and the words for them count too."""
+    """A boolean; 0, 1 and words such as "on" count, too."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -54,7 +54,7 @@ def as_bool(value: object) -> bool | None:
 
 
 def as_text(value: object, limit: int = 300) -> str | None:
-    """A string, made inert; empty ones are None."""
+    """A string, made harmless; an empty one is None."""
     return plain(value, limit) or None if isinstance(value, str) else None
 
 
@@ -64,7 +64,7 @@ def as_map(value: object) -> Mapping[str, Any]:
 
 
 def first(row: Mapping[str, Any], *names: str) -> object:
-    """The first of several names a field had over the years that is present and not null."""
+    """The first value that is present and not null, of the names that a field has had over the years."""
     for name in names:
         if (value := row.get(name)) is not None:
             return value

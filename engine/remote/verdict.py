@@ -1,4 +1,4 @@
-"""One word, one line and one piece of advice on whether a server elsewhere works."""
+"""Whether a server elsewhere works: a word, a line, and a piece of advice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .read_props import build_number
 __all__ = ["judge"]
 
 ANSWERING_BUILD = 10423
-"""From about this build (August 2026) /slots answers during a decode, so silence means more (spec §10.2)."""
+"""From about this build (August 2026), /slots answers during a decode, so that silence means more (spec §10.2)."""
 
 _SLOW = 6.0  # seconds of silence, after which a connection that died unseen has been replaced
 _OFF_ADVICE = {
@@ -31,7 +31,7 @@ _KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 
 
 def judge(known: Known, host: str, *, credentials: Credentials = NOBODY, now: float) -> Health:
-    """Say what is the case; `Health.since` is set where the trouble has a beginning."""
+    """Say how the server is; `Health.since` is set if it is known when trouble began."""
     if known.link.up is None:
         waited = now - (known.ends[Name.PROPS].asked_at or now)
         return Health(HealthState.CONNECTING, f"no answer yet for {waited:.0f} s" if waited > 1 else f"asking {host}")
@@ -88,7 +88,7 @@ def _tls_advice(message: str) -> str:
 
 
 def _not_answering(since: float | None, now: float) -> Health:
-    """Neither refused nor answered: the server is not called down, since it may only be busy (spec §5.1)."""
+    """Neither refused nor answered. The server is not called dead, since it may just be busy (spec §5.1)."""
     seconds = 0.0 if since is None else now - since
     advice = "it may be suspended, or all its HTTP threads hold waiting requests"
     return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, since)
@@ -117,7 +117,7 @@ def _unchosen(known: Known, given: Credentials) -> Health:
 
 
 def _unlisted(kind: str, listed: Endpoint, known: Known, given: Credentials) -> Health:
-    """Its list of models was not read, so nobody knows how many there are."""
+    """The list of models has not been read, so it is unknown how many there are."""
     if listed.state is EndpointState.UNKNOWN:
         return Health(HealthState.CONNECTING, f"asking the {kind} for its models")
     if listed.state is EndpointState.KEY:
@@ -127,7 +127,7 @@ def _unlisted(kind: str, listed: Endpoint, known: Known, given: Credentials) -> 
 
 
 def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
-    """What /props and /health decide before any slot is asked."""
+    """The verdict, if /props and /health decide it without the slots."""
     props, health = known.ends[Name.PROPS], known.ends[Name.HEALTH]
     if known.is_foreign:
         return _foreign(known)
@@ -152,7 +152,7 @@ def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
 
 
 def _foreign(known: Known) -> Health:
-    """Quote what it says; a redirect is followed by a person only, since it may lead to another machine."""
+    """Quote what it says. Only the user may follow a redirect, since it may lead to another machine."""
     props, health = known.ends[Name.PROPS], known.ends[Name.HEALTH]
     said = props.refusal.told if props.refusal else props.note or health.note or "something else"
     advice = "check the port, and the path before /slots if it has one"
@@ -206,14 +206,14 @@ def _of_slots(known: Known, now: float) -> Health:
 
 
 def _arriving(known: Known, waited: float) -> Health:
-    """The server has answered; its answer takes long, which is nothing against the server."""
+    """The server has answered; the answer is slow to arrive, which is not the server's fault."""
     state = HealthState.CONNECTING if known.slots is None else HealthState.OK
     advice = "a slow line, or a large answer: LLAMA_SERVER_SLOTS_DEBUG sends all prompts with it"
     return Health(state, f"an answer from /slots has been arriving for {waited:.0f} s", advice)
 
 
 def _unanswered(slots: Endpoint, since: float) -> Health:
-    """A proxy's refusal, or a connection that broke: it says nothing about the server's loop."""
+    """A proxy refused, or the connection broke, which says nothing about the server's main loop."""
     if slots.refusal is not None and slots.refusal.status == 429:
         return _too_often(slots.refusal)
     said = slots.refusal.told if slots.refusal else slots.note
@@ -221,12 +221,12 @@ def _unanswered(slots: Endpoint, since: float) -> Health:
 
 
 def _too_often(refusal: Refusal) -> Health:
-    """A limit of a proxy's: llama-server itself has none."""
+    """A proxy limits questions; llama-server itself does not."""
     return Health(HealthState.ERROR, f"asked too often ({refusal.told})", "a proxy limits questions: use --interval 10")
 
 
 def _stalled(known: Known, since: float, now: float) -> Health:
-    """/health answers, /slots does not: only builds that answer during a decode can be called stuck."""
+    """/health answers, /slots does not. Only builds that answer during a decode can be called stuck."""
     number = build_number(known.props.build if known.props else None)
     seconds = now - since
     if number is not None and number >= ANSWERING_BUILD:
@@ -237,7 +237,7 @@ def _stalled(known: Known, since: float, now: float) -> Health:
 
 
 def _without_slots(known: Known, why: str, advice: str) -> Health:
-    """Without slots there may still be counters."""
+    """The verdict if there are no slots; there may still be counters."""
     metrics = known.state(Name.METRICS)
     if metrics is EndpointState.OK:
         return Health(HealthState.OK, f"{why}: only /metrics is shown", advice)
