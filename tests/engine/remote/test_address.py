@@ -35,6 +35,8 @@ from slotview.engine.remote.credentials import Credentials
         ("/run/llama", "unix:///run/llama"),
         ("unix:/run/llama.sock", "unix:///run/llama.sock"),
         ("llama.sock", "unix://llama.sock"),
+        ("llama.sock/llm/v1", "unix://llama.sock/llm"),
+        ("llama.socks/llm", "http://llama.socks:8080/llm"),
         ("unix:///run/llama.sock/v1", "unix:///run/llama.sock"),
         ("/run/llama.sock/llm/v1/models", "unix:///run/llama.sock/llm"),
         ("unix:///run/a.sock/upstream/m/slots", "unix:///run/a.sock"),
