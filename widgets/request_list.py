@@ -37,7 +37,9 @@ class RequestList(RowList[RequestView]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "cancel", "Cancel", id="requests.cancel", tooltip="Give the chosen request up"),
-        Binding("X", "cancel_all", "All", id="requests.cancel_all", tooltip="Give all open requests up"),
+        Binding(
+            "X", "cancel_all", "Cancel all", id="requests.cancel_all", show=False, tooltip="Give all open requests up"
+        ),
     ]
     DEFAULT_CSS = """
     RequestList { height: 1fr; min-height: 3; }

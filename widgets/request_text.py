@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from slotview.engine.backend import RequestView
+from slotview.engine.backend import RequestState, RequestView
 from slotview.engine.plain import plain
 
-from .line import Line, break_text, flow
+from .line import Line, break_text, flow, wrap
 from .line_scroll import LineScroll
 from .look import Look
 from .numbers import count, duration, rate
@@ -26,15 +26,21 @@ class RequestText(LineScroll):
         self._facts: list[Line] = []
         self._prompt = _Wrapped("dim")
         self._answer = _Wrapped("")
+        self._end: list[Line] = []
 
     @property
     def n_lines(self) -> int:
-        """Lines of facts, prompt and answer, with empty lines between them."""
-        return 0 if self._shown is None else len(self._facts) + len(self._prompt.lines) + len(self._answer.lines) + 2
+        """Lines of all parts, with empty lines between them."""
+        return 0 if self._shown is None else sum(map(len, self._parts)) + len(self._parts) - 1
+
+    @property
+    def _parts(self) -> list[list[Line]]:
+        """Facts, prompt and answer, and how it ended: last, since the end is what is in view."""
+        return [self._facts, self._prompt.lines, self._answer.lines, *([self._end] if self._end else [])]
 
     def draw_line(self, index: int, width: int) -> Line:
         """Make one line."""
-        for lines in (self._facts, self._prompt.lines, self._answer.lines):
+        for lines in self._parts:
             if index < len(lines):
                 return lines[index]
             index -= len(lines) + 1
@@ -66,6 +72,7 @@ class RequestText(LineScroll):
             self._facts = flow(_facts(view), width)
             self._prompt.update(view.prompt, width)
             self._answer.update(text, width)
+            self._end = _end(view, width)
         super().lay_out()
 
 
@@ -104,6 +111,11 @@ def _facts(view: RequestView) -> list[Line]:
         ("decoded", count(view.n_decoded)),
         ("tok/s", rate(view.tokens_per_second)),
     ]
-    if view.finish:
-        facts.append(("end", plain(view.finish, 300)))
     return [((f"{name} ", "dim"), (value, "")) for name, value in facts]
+
+
+def _end(view: RequestView, width: int) -> list[Line]:
+    if not view.finish:
+        return []
+    tone = "error" if view.state is RequestState.FAILED else "dim"
+    return [((row, tone),) for row in wrap(f"end: {plain(view.finish, 300)}", width)]

@@ -22,13 +22,13 @@ class RowList(LineScroll, Generic[RowT]):
     """A list of rows. Subclasses say how a row looks; a row must hold all that its look depends on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False, tooltip="Choose the row above"),
-        Binding("down,j", "move(1)", "Down", show=False, tooltip="Choose the row below"),
-        Binding("pageup", "page(-1)", "Page up", show=False, tooltip="Go up one page"),
-        Binding("pagedown", "page(1)", "Page down", show=False, tooltip="Go down one page"),
-        Binding("home,g", "edge(0)", "First", show=False, tooltip="Choose the first row"),
-        Binding("end,G", "edge(-1)", "Last", show=False, tooltip="Choose the last row"),
-        Binding("enter", "open", "Open", show=False, tooltip="Open the chosen row"),
+        Binding("up,k", "move(-1)", "Up", show=False, system=True, tooltip="Choose the row above"),
+        Binding("down,j", "move(1)", "Down", show=False, system=True, tooltip="Choose the row below"),
+        Binding("pageup", "page(-1)", "Page up", show=False, system=True, tooltip="Go up one page"),
+        Binding("pagedown", "page(1)", "Page down", show=False, system=True, tooltip="Go down one page"),
+        Binding("home,g", "edge(0)", "First", show=False, system=True, tooltip="Choose the first row"),
+        Binding("end,G", "edge(-1)", "Last", show=False, system=True, tooltip="Choose the last row"),
+        Binding("enter", "open", "Open", key_display="↵", tooltip="Open the chosen row"),
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)

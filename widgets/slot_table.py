@@ -31,7 +31,12 @@ class SlotTable(RowList[SlotRow]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "b", "toggle_busy_first", "Busy first", id="slots.busy_first", tooltip="Busy slots at the top, or by number"
+            "b",
+            "toggle_busy_first",
+            "Busy first",
+            id="slots.busy_first",
+            show=False,
+            tooltip="Busy slots at the top, or by number",
         ),
     ]
     DEFAULT_CSS = """

@@ -109,7 +109,8 @@ async def test_the_palette_offers_nothing_that_takes_the_screen_apart() -> None:
     app, _ = make_app()
     async with run(app, (80, 24)):
         titles = {command.title for command in app.get_system_commands(app.screen)}
-    assert {"Theme", "Screenshot"} <= titles
+    assert {"Theme", "Screenshot", "Freeze (space)", "Faster (+)"} <= titles
+    assert not any(title.startswith(("Up", "Page", "Look now")) for title in titles), "nothing to ask of this engine"
     assert not {"Maximize", "Minimize", "Keys"} & titles
 
 

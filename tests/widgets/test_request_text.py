@@ -19,6 +19,15 @@ async def test_facts_prompt_and_text() -> None:
         assert lines[-3:] == ["Tell me", "", "Once upon a time"]
 
 
+async def test_how_it_ended_stands_below_the_longest_prompt() -> None:
+    text = RequestText()
+    refused = replace(VIEW, state=RequestState.FAILED, prompt="word " * 900, finish="the prompt is too long")
+    async with hosting(text, size=(40, 10)) as pilot:
+        text.show_request(refused, "")
+        await pilot.pause()
+        assert text.text.splitlines()[-1].strip() == "end: the prompt is too long"
+
+
 async def test_text_that_grows_wraps_as_if_it_came_at_once() -> None:
     whole = (
         "one two three\nfour 日本語 five "
@@ -77,5 +86,5 @@ async def test_a_look_brings_the_facts_up_to_date() -> None:
         text.show(look(requests=(replace(VIEW, state=RequestState.DONE, finish="eos"),)))
         await pilot.pause()
         assert "state done" in text.text
-        assert "end eos" in text.text
-        assert text.text.endswith("abc")
+        assert "end: eos" in text.text
+        assert "abc" in text.text

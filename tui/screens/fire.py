@@ -114,6 +114,7 @@ class FireScreen(Dialog[FireForm]):
         for name, _, _ in _FIELDS:
             self.query_one(f"#{name}", Input).value = getattr(form, name)
         self.query_one(Checkbox).value = form.ignore_eos
+        self.query_one("#send").focus()  # Enter sends, there as in the fields
 
 
 _RULES = r"{a|b} takes a for the first prompt and b for the second, {n} counts, \n is a new line"

@@ -8,9 +8,12 @@ from typing import Any
 from textual.binding import Binding
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.events import Resize
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
+
+from slotview.widgets.line import wrap
 
 from .dialog import Dialog
 
@@ -40,12 +43,18 @@ NUMBERS = (
 )
 
 
+_NAME_WIDTH = 16
+
+
 class HelpScreen(Dialog[None]):
     """Built from the bindings themselves, so it is never out of date."""
 
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
-    HelpScreen Static { height: auto; margin-bottom: 1; }
+    HelpScreen {
+        & > .box { scrollbar-gutter: stable; }
+        Static { height: auto; margin-bottom: 1; }
+    }
     """
 
     def __init__(self, screen: Screen[Any]) -> None:
@@ -58,8 +67,17 @@ class HelpScreen(Dialog[None]):
 
     def inside(self) -> Iterable[Widget]:
         """Make the two lists."""
-        yield Static(_rows(key_rows(self._screen)), markup=False, id="keys")
-        yield Static(_rows(NUMBERS), markup=False, id="numbers")
+        yield Static("", markup=False, id="keys")
+        yield Static("", markup=False, id="numbers")
+
+    def on_resize(self, event: Resize) -> None:
+        """Break the texts to the width there is."""
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        width = self.query_one(".box").scrollable_content_region.width
+        self.query_one("#keys", Static).update(_rows(key_rows(self._screen), width))
+        self.query_one("#numbers", Static).update(_rows(NUMBERS, width))
 
 
 def key_rows(screen: Screen[Any]) -> Iterator[tuple[str, str]]:
@@ -79,6 +97,11 @@ def _is_offered(node: DOMNode, action: str) -> bool:
     return node.check_action(action.partition("(")[0], ()) is not False
 
 
-def _rows(rows: Iterable[tuple[str, str]]) -> Content:
-    lines = [Content.assemble((f"{name:<16}", "bold $text-primary"), text) for name, text in rows]
+def _rows(rows: Iterable[tuple[str, str]], width: int) -> Content:
+    """Names in a column of their own, also beside texts of several lines."""
+    gap = "\n" + " " * _NAME_WIDTH
+    lines = [
+        Content.assemble((f"{name:<{_NAME_WIDTH}}", "bold $text-primary"), gap.join(wrap(text, width - _NAME_WIDTH)))
+        for name, text in rows
+    ]
     return Content("\n").join(lines)

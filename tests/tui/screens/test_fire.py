@@ -72,9 +72,8 @@ async def test_a_preset_fills_the_form() -> None:
     app, backend = make_app()
     async with run(app, (80, 24)) as pilot:
         await pilot.press("f")
-        app.screen.query_one("#preset-3", Button).press()
-        await pilot.pause()
-        app.screen.query_one("#send", Button).press()
+        app.screen.query_one("#preset-3", Button).focus()
+        await pilot.press("enter", "enter")
         await pilot.pause()
         assert [(request.n_predict, request.ignore_eos) for request in sent(backend)] == [(-1, True)] * 4
 

@@ -1,6 +1,6 @@
 from slotview.tui.screens.dashboard import Dashboard
 from slotview.tui.screens.help import NUMBERS, key_rows
-from tests.tui.helpers import make_app, run, text_of
+from tests.tui.helpers import assert_shows, make_app, run, text_of
 
 
 async def test_help_explains_every_key_and_every_number() -> None:
@@ -18,6 +18,17 @@ async def test_help_explains_every_key_and_every_number() -> None:
             assert key in seen
         for name, _ in NUMBERS:
             assert name in seen
+
+
+async def test_names_stand_alone_in_their_column() -> None:
+    app, _ = make_app()
+    async with run(app, (60, 24)) as pilot:
+        await pilot.press("question_mark")
+        await assert_shows(pilot, "Slower: Look less often")
+        lines = [line.partition("│")[2] for line in text_of(app).splitlines()]
+        first = next(number for number, line in enumerate(lines) if "Send one prompt" in line)
+        assert lines[first].startswith(" f  ")
+        assert lines[first + 1].startswith(" " * 17 + "at once")
 
 
 def test_every_key_of_the_dashboard_has_an_id_and_a_tooltip() -> None:
