@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .context import LaunchFlags
-from .flag_table import FLAGS, REFUSED, REFUSED_VARIABLES, Flag, Kind
-from .flag_values import FALSE_WORDS, FlagError, boolean, converted
+from .flag_reader import FlagReader
+from .flag_values import FlagError
 from .flag_words import unescaped
 from .model.sampling_params import SamplingParams
 
@@ -82,103 +83,29 @@ def parse_flags(words: Sequence[str], environ: Mapping[str, str] | None = None) 
 
     ``environ`` None = ignore environment variables; pass `os.environ` when a program starts.
     """
-    values: dict[str, object] = {}
-    warnings: list[str] = []
     environ = {} if environ is None else environ
-    from_environment = _read_environment(environ, values)
-    seen: set[str] = set()
+    reader = FlagReader()
+    reader.read_environment(environ)
     rest = list(words)
     while rest:
-        _read_option(rest, values, seen, from_environment, warnings)
-    flags = _assemble(values)
+        reader.read_option(rest)
+    flags = _assemble(reader.values)
     debug = environ.get("LLAMA_SERVER_SLOTS_DEBUG", "")
-    return replace(flags, warnings=tuple(warnings), slots_debug=debug.strip() not in ("", "0"))
-
-
-def _read_environment(environ: Mapping[str, str], values: dict[str, object]) -> dict[str, str]:
-    """Take values from the environment; returns which variable each field came from."""
-    found: dict[str, str] = {}
-    for name in sorted(REFUSED_VARIABLES.keys() & environ.keys()):
-        if environ[name] not in ("", *FALSE_WORDS):
-            raise FlagError(f"error: environment variable {name} is not possible here: {REFUSED_VARIABLES[name]}")
-    for flag in FLAGS:
-        if not flag.env:
-            continue
-        if flag.kind is Kind.SWITCH and (negative := flag.env.replace("LLAMA_ARG_", "LLAMA_ARG_NO_")) in environ:
-            values[flag.field], found[flag.field] = False, negative
-        elif flag.env in environ:
-            text = environ[flag.env]
-            try:
-                value: object = boolean(text) if flag.kind is Kind.SWITCH else converted(flag, text)
-            except FlagError as error:
-                raise FlagError(f'error while handling environment variable "{flag.env}": {error}') from None
-            values[flag.field], found[flag.field] = value, flag.env
-    return found
-
-
-def _read_option(
-    rest: list[str], values: dict[str, object], seen: set[str], environment: dict[str, str], warnings: list[str]
-) -> None:
-    """Take one option and its value from the front of ``rest``."""
-    word = rest.pop(0)
-    name, equals, attached = word.partition("=")
-    name = name[:2] + name[2:].replace("_", "-") if name.startswith("--") else name
-    if name in REFUSED:
-        raise FlagError(f"error: {name} is not possible here: {REFUSED[name]}")
-    flag = BY_NAME.get(name)
-    if flag is None:
-        raise FlagError(f"error: invalid argument: {word}")
-    if flag.kind is Kind.SWITCH:
-        if equals:
-            raise FlagError(f'error while handling argument "{name}": error: it takes no value')
-        values[flag.field] = name not in flag.negative
-    else:
-        if not equals and not rest:
-            raise FlagError(f'error while handling argument "{name}": error: expected value for argument')
-        text = attached if equals else rest.pop(0)
-        _store(flag, name, text, values, append=flag.names[0] in seen)
-    if flag.field in environment:
-        warnings.append(
-            f"warn: {environment[flag.field]} environment variable is set, but will be overwritten by command line"
-            f" argument {name}"
-        )
-    elif flag.names[0] in seen and flag.kind not in (Kind.LIST, Kind.WORDS, Kind.SWITCH):
-        warnings.append(
-            f"DEPRECATED: argument '{name}' specified multiple times, use comma-separated values instead"
-            " (only last value will be used)"
-        )
-    if flag.warning:
-        warnings.append(f"warn: {name}: {flag.warning}")
-    seen.add(flag.names[0])
-
-
-def _store(flag: Flag, name: str, text: str, values: dict[str, object], *, append: bool) -> None:
-    try:
-        value = converted(flag, text)
-    except FlagError as error:
-        raise FlagError(f'error while handling argument "{name}": error: {error}') from None
-    if flag.kind in (Kind.LIST, Kind.WORDS) and append:
-        before = values[flag.field]
-        assert isinstance(before, tuple)
-        assert isinstance(value, tuple)
-        value = (*before, *value)
-    values[flag.field] = value
+    return replace(flags, warnings=tuple(reader.warnings), slots_debug=debug.strip() not in ("", "0"))
 
 
 def _assemble(values: dict[str, object]) -> EngineFlags:
-    """Sort values into the frozen groups by the field's prefix."""
+    """Sort values into the frozen groups by the field's prefix; the table of flags sees to their types."""
     _settle(values)
-    groups: dict[str, dict[str, object]] = {"launch": {}, "http": {}, "sampling": {}, "": {}}
+    groups: dict[str, dict[str, Any]] = {"launch": {}, "http": {}, "sampling": {}, "": {}, "ignored": {}}
     for name, value in values.items():
         group, dot, short = name.partition(".")
-        if name.startswith("ignored."):
-            continue
         groups[group if dot else ""][short if dot else name] = value
     return EngineFlags(
-        launch=LaunchFlags(**groups["launch"]),  # type: ignore[arg-type]
-        http=HttpFlags(**groups["http"]),  # type: ignore[arg-type]
-        sampling=SamplingParams(**groups["sampling"]),  # type: ignore[arg-type]
-        **groups[""],  # type: ignore[arg-type]
+        launch=LaunchFlags(**groups["launch"]),
+        http=HttpFlags(**groups["http"]),
+        sampling=SamplingParams(**groups["sampling"]),
+        **groups[""],
     )
 
 
@@ -197,6 +124,3 @@ def _settle(values: dict[str, object]) -> None:
     if isinstance(breakers, tuple) and "none" in breakers:
         last = len(breakers) - breakers[::-1].index("none")
         values["sampling.dry_sequence_breakers"] = breakers[last:]
-
-
-BY_NAME = {name: flag for flag in FLAGS for name in (*flag.names, *flag.negative)}
