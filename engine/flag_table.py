@@ -57,7 +57,6 @@ ON_OFF = {
     "1": True,
     "0": False,
 }
-KV_CHOICES = {name: name for name in KV_TYPES}
 FLASH = {
     "on": "on",
     "off": "off",

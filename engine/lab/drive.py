@@ -47,8 +47,8 @@ class Done:
 
 @dataclass
 class Drive:
-    """One run. Afterwards: ``done`` holds what became of each request, ``now`` the time (µs) at which all were done,
-    ``peak_active`` and ``peak_held`` the most tokens that busy slots, and all slots, held.
+    """One run. Afterwards, ``done`` holds what became of each request, ``now`` the time (µs) when all were done, and
+    ``peak_active`` the most tokens that busy slots held.
     """
 
     core: Core
@@ -57,7 +57,6 @@ class Drive:
     done: list[Done] = field(default_factory=list)
     now: int = 0
     peak_active: int = 0
-    peak_held: int = 0
     n_purged: int = 0
     n_overflows: int = 0
     _posted: dict[int, int] = field(default_factory=dict)
@@ -98,9 +97,8 @@ class Drive:
             self._hear(core.take_results())
 
     def _measure(self) -> None:
-        held = [(slot.n_tokens, slot.is_processing) for slot in self.core.slots]
-        self.peak_held = max(self.peak_held, sum(n for n, _ in held))
-        self.peak_active = max(self.peak_active, sum(n for n, busy in held if busy))
+        active = sum(slot.n_tokens for slot in self.core.slots if slot.is_processing)
+        self.peak_active = max(self.peak_active, active)
 
     def _look(self, events: Iterable[Event]) -> None:
         for event in events:

@@ -1,4 +1,4 @@
-"""A plan's result as plain text: a table, and a chart drawn once."""
+"""A plan's result as a table in plain text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .plan import PlanResult, PlanRow
 
-__all__ = ["draw_plan", "format_plan"]
+__all__ = ["format_plan"]
 
 MIB = 2**20
 
@@ -72,33 +72,3 @@ def _notes(result: PlanResult) -> list[str]:
 
 def _flags(row: PlanRow) -> str:
     return " ".join(row.flags.arguments()) or "no flags"
-
-
-def draw_plan(result: PlanResult, width: int = 80, height: int = 24) -> str:
-    """Bars over the candidates: tokens per second of all requests, and below, the mean wait; text without colours."""
-    rows = [row for row in result.rows if row.error is None]
-    if not rows:
-        return "nothing to draw: no candidate starts"
-    names = [f"{row.n_slots}{'u' if row.unified else ''}" for row in rows]
-    half = max(8, height // 2)
-    charts = (
-        ("tokens per second together, by slots (u = unified)", [row.speed or 0.0 for row in rows]),
-        ("mean wait in the queue, seconds", [row.wait or 0.0 for row in rows]),
-    )
-    return "\n".join(_bars(title, names, values, width, half) for title, values in charts)
-
-
-def _bars(title: str, names: list[str], values: list[float], width: int, height: int) -> str:
-    import plotext
-
-    figure = plotext.figure
-    figure.clear()
-    try:
-        figure.theme("colorless")
-        figure.plot_size(width, height)
-        figure.title(title)
-        figure.draw(figure.bar(names, [round(value, 1) for value in values], labeled=True))
-        text = str(plotext.uncolorize(str(figure.build())))
-    finally:
-        figure.clear()
-    return "\n".join(line.rstrip() for line in text.splitlines())

@@ -56,11 +56,6 @@ class Workload:
     shared: int = 0
     seed: int = 0
 
-    @property
-    def n_answer_tokens(self) -> int:
-        """Tokens of all answers together, if none is cut off."""
-        return sum(arrival.n_answer for arrival in self.arrivals)
-
 
 def burst(
     count: int,

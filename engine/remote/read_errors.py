@@ -25,8 +25,6 @@ class Refusal:
     status: int
     message: str
     kind: str = ""
-    n_prompt_tokens: int | None = None
-    n_ctx: int | None = None
     wants_password: bool = False  # a proxy's question, not llama-server's
     pause: float = 0.0  # seconds after which to ask again
 
@@ -44,11 +42,6 @@ class Refusal:
     def is_all_busy(self) -> bool:
         """Whether it is a 503 that only means that no slot is idle."""
         return self.status == 503 and "no slot available" in self.message.lower()
-
-    @property
-    def is_too_long(self) -> bool:
-        """Whether the prompt does not fit into a slot, in the words of any build since 2025."""
-        return self.kind == "exceed_context_size_error" or "exceeds the available context size" in self.message
 
     @property
     def wants_model(self) -> bool:
@@ -69,8 +62,6 @@ def read_refusal(status: int, body: bytes, pointer: str = "", pause: float | Non
         status,
         message=words_of(answer) or _bare_text(answer, body) or "no reason given",
         kind=as_text(fields.get("type"), 60) or "",
-        n_prompt_tokens=as_count(fields.get("n_prompt_tokens")),
-        n_ctx=as_count(fields.get("n_ctx")),
         wants_password=status == 401 and _PASSWORD.search(pointer) is not None,
         pause=_PAUSE_OF_429 if pause is None and status == 429 else pause or 0.0,
     )

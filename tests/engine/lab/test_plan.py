@@ -10,7 +10,7 @@ from slotview.engine.context import LaunchFlags, ModelFacts
 from slotview.engine.kv_size import KvShape
 from slotview.engine.lab.ghost import GhostModel
 from slotview.engine.lab.plan import PlanResult, PlanRow, run_plan, spread
-from slotview.engine.lab.report import draw_plan, format_plan
+from slotview.engine.lab.report import format_plan
 from slotview.engine.lab.workload import Lengths, Workload, burst, parse_workload
 from slotview.engine.pace import DeviceProfile, profile
 from slotview.engine.slots.options import CoreOptions
@@ -152,14 +152,3 @@ def test_the_table_names_the_best_and_every_failure() -> None:
 def test_no_sound_candidate_is_said() -> None:
     text = format_plan(plan(burst(1, Lengths(300), Lengths(5)), LaunchFlags(ctx_size=256, parallel=1)))
     assert "no candidate served every request in full" in text
-
-
-def test_the_chart_is_plain_text_with_a_bar_for_each_candidate() -> None:
-    result = plan(burst(2, Lengths(5), Lengths(5)), *spread(LaunchFlags(ctx_size=1024), (1, 2)))
-    chart = draw_plan(result, width=60, height=20)
-    assert "tokens per second together" in chart
-    assert "2u" in chart
-    assert "\x1b" not in chart
-    assert max(len(line) for line in chart.splitlines()) <= 60
-    nothing = PlanResult(result.workload, result.device, (PlanRow(LaunchFlags(), error="no"),))
-    assert draw_plan(nothing) == "nothing to draw: no candidate starts"

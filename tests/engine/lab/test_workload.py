@@ -10,7 +10,7 @@ from slotview.engine.lab.workload import Lengths, WorkloadError, burst, parse_wo
 def test_a_burst_comes_at_once() -> None:
     workload = burst(3, Lengths(20), Lengths(5), times=2, every=1.5)
     assert [arrival.at for arrival in workload.arrivals] == [0.0, 0.0, 0.0, 1.5, 1.5, 1.5]
-    assert workload.n_answer_tokens == 30
+    assert [arrival.n_answer for arrival in workload.arrivals] == [5] * 6
     assert workload.about == "3 requests at once, 2 times, every 1.5 s: 20 prompt and 5 answer tokens"
 
 
