@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TypeVar
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from ..model.interface import TokenIds
 from ..slots.task import Failed, Final
@@ -21,7 +21,7 @@ from .replies import json_reply
 from .request import read_members, read_object, state_of
 from .running import RunningRequest
 from .state import ServerState
-from .stream import StreamFormat, events, native_format, openai_format
+from .stream import EventStream, StreamFormat, events, native_format, openai_format
 
 __all__ = ["ClientGoneError", "chat_completions", "completions", "input_tokens", "native"]
 
@@ -154,9 +154,7 @@ async def _stream(
         raise
     if isinstance(first, Failed):
         raise failure(first)
-    headers = {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Connection": "close"}
-    body = events(running, first, shown, options, done_mark=done_mark)
-    return StreamingResponse(body, headers=headers)
+    return EventStream(running, events(running, first, shown, options, done_mark=done_mark))
 
 
 class ClientGoneError(Exception):

@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
+from types import FrameType
 from typing import Any, cast
 
 import uvicorn
+from anyio.lowlevel import checkpoint
 
 from .app import make_app
 from .protocol import Http
@@ -59,7 +61,7 @@ def address_of(listening: socket.socket, host: str) -> str:
 
 
 class QuietServer(uvicorn.Server):
-    """Ends by itself on SIGINT or SIGTERM, at once on the second one, and does not raise the signal again.
+    """Ends by itself on SIGINT or SIGTERM, at once and with 1 on the second one, and does not raise the signal again.
 
     What goes wrong around sockets, such as too many of them, is a line in the server's log and no traceback.
     """
@@ -68,10 +70,12 @@ class QuietServer(uvicorn.Server):
         super().__init__(config)
         self._state = state
         self._told = -math.inf
+        self._asked = False
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until a signal comes."""
         asyncio.get_running_loop().set_exception_handler(self._tell)
+        await checkpoint()  # anyio loads its other half at its first use, which would hold up the first stream
         await super().serve(sockets)
 
     def _tell(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -79,6 +83,13 @@ class QuietServer(uvicorn.Server):
         if loop.time() - self._told > SECONDS_OF_SILENCE:
             self._told = loop.time()
             self._state.warn(": ".join(str(context[key]) for key in ("message", "exception") if key in context))
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End; whoever asks twice will not wait for open requests."""
+        if self._asked:
+            os.write(2, b"Received second interrupt, terminating immediately.\n")
+            os._exit(1)
+        self._asked = self.should_exit = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

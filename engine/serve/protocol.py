@@ -17,6 +17,7 @@ __all__ = ["Http"]
 
 SERVER = (b"Server", b"llama.cpp")
 EMPTY_AND_LAST = [(b"Connection", b"close"), (b"Content-Length", b"0")]
+MOST_AHEAD = 64 * 1024  # bytes that are read while a request before them is answered
 FOR_BAD_HEAD = [SERVER, *EMPTY_AND_LAST]
 FOR_BAD_BODY = [SERVER, (b"Access-Control-Allow-Origin", b""), *EMPTY_AND_LAST]
 
@@ -46,12 +47,20 @@ class Http(H11Protocol):
             if timer:
                 timer.cancel()
 
-    def data_received(self, data: bytes) -> None:
-        """Read, and wait for the rest of a request that is not complete."""
-        super().data_received(data)
+    def handle_events(self) -> None:
+        """Read on, and wait for the rest of a request that is not complete.
+
+        While one is answered a little more may come, so that a client is heard that goes away after it.
+        """
+        super().handle_events()
         if self._for_more:
             self._for_more.cancel()
-        self._for_more = self.loop.call_later(self._timeout, self._refuse_half) if self.conn.is_reading else None
+            self._for_more = None
+        if self.conn.is_reading:
+            self._unset_keepalive_if_required()
+            self._for_more = self.loop.call_later(self._timeout, self._refuse_half)
+        elif self.conn.their_state is h11.DONE and self.conn.n_ahead < MOST_AHEAD:
+            self.flow.resume_reading()
 
     def _refuse_half(self) -> None:
         """Nothing more came of a request."""

@@ -48,6 +48,8 @@ class RunningRequest:
     async def next(self, timeout: float | None = None) -> Result:
         """Wait for the next result. Raises `TimeoutError`."""
         if not self._ready:
+            if not self._arrived.empty():  # a reader that lags behind: others, and the news that it is gone, come first
+                await asyncio.sleep(0)
             async with asyncio.timeout(timeout):
                 self._ready = list(reversed(await self._arrived.get()))
         result = self._ready.pop()

@@ -6,6 +6,9 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
 from ..model.interface import Tokenizer
 from ..slots.task import Failed, Final, Partial, Progress, Result, Started
 from .answers import failure, final_json, only_fields, partial_json, progress_json
@@ -16,11 +19,27 @@ from .params import RequestOptions
 from .params_json import Json
 from .running import RunningRequest
 
-__all__ = ["StreamFormat", "events", "native_format", "openai_format"]
+__all__ = ["EventStream", "StreamFormat", "events", "native_format", "openai_format"]
 
 StreamFormat = Callable[[Result], list[Json]]
 """The objects that a result becomes in a stream, each an event of its own."""
 PING = ":\n\n"  # a comment, which clients pass over
+HEADERS = {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Connection": "close"}
+
+
+class EventStream(StreamingResponse):
+    """The answer that sends ``body``; at its end, however it comes, it ends ``request``, even if nothing was sent."""
+
+    def __init__(self, request: RunningRequest, body: AsyncIterator[str]) -> None:
+        super().__init__(body, headers=HEADERS)
+        self._request = request
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, as ASGI has it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._request.close()
 
 
 def native_format(options: RequestOptions, model: str, tokenizer: Tokenizer) -> StreamFormat:
@@ -78,24 +97,21 @@ async def events(
     done_mark: bool,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncIterator[str]:
-    """The event stream of a request that has given its ``first`` result; ends the request whatever happens."""
+    """The event stream of a request that has given its ``first`` result."""
     begun = {first.task} if isinstance(first, Started) else set[int]()
-    try:
-        async with aclosing(_results(request, first, options.sse_ping_interval, clock)) as results:
-            async for result in results:
-                if result is None:
-                    yield PING
-                elif isinstance(result, Failed):
-                    yield _event(error_body(failure(result)))
-                    return
-                elif _begins_another_prompt(result, options, begun):
-                    yield "data: null\n\n"
-                elif text := "".join(_event(chunk) for chunk in shown(result)):
-                    yield text
-        if done_mark:
-            yield "data: [DONE]\n\n"
-    finally:
-        request.close()
+    async with aclosing(_results(request, first, options.sse_ping_interval, clock)) as results:
+        async for result in results:
+            if result is None:
+                yield PING
+            elif isinstance(result, Failed):
+                yield _event(error_body(failure(result)))
+                return
+            elif _begins_another_prompt(result, options, begun):
+                yield "data: null\n\n"
+            elif text := "".join(_event(chunk) for chunk in shown(result)):
+                yield text
+    if done_mark:
+        yield "data: [DONE]\n\n"
 
 
 async def _results(

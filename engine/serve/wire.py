@@ -86,6 +86,11 @@ class Wire:
         return self.is_in_body or (self.their_state is h11.IDLE and (self._in_head or bool(self._buffer)))
 
     @property
+    def n_ahead(self) -> int:
+        """Bytes that have come and are not looked at yet."""
+        return len(self._buffer)
+
+    @property
     def _is_over(self) -> bool:
         return self._ended and not self._buffer
 

@@ -13,8 +13,14 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run what was typed."""
-    words = sys.argv[1:]
+    """Run what was typed; ctrl+c ends it without a word, also while it is being loaded."""
+    try:
+        _run(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+
+
+def _run(words: list[str]) -> None:
     if words[:1] != ["attach"] or not _attach(words[1:]):
         from .commands import run_command
 
@@ -31,8 +37,5 @@ def _attach(words: list[str]) -> bool:
     if usual is None:
         gc.enable()
         return False
-    try:
-        start_attach(usual.urls, usual.options, usual.screen)
-    except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
+    start_attach(usual.urls, usual.options, usual.screen)
     return True

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from itertools import count
 from typing import cast
 
+from starlette.types import Message
+
 from slotview.engine.flags import parse_flags
+from slotview.engine.host import EngineHost, Sink
 from slotview.engine.serve import stream as module
 from slotview.engine.serve.params import read_params
 from slotview.engine.serve.running import RunningRequest
-from slotview.engine.slots.task import Failed, Requeued, Result, Started
+from slotview.engine.slots.task import Failed, Requeued, Result, Started, TaskParams
 from tests.engine.stub_model import ByteTokenizer
 
 from .face import Face
@@ -67,10 +72,50 @@ async def _events_of(request: Quiet, interval: int) -> list[str]:
 
 
 async def test_a_silent_stream_is_pinged_when_more_than_the_interval_has_passed() -> None:
-    found, request = await _events(6, 1)
+    found, _ = await _events(6, 1)
     assert found[:-1] == [":\n\n"] * 3
     assert found[-1] == 'data: {"error":{"code":500,"message":"it broke","type":"server_error"}}\n\n'
+
+
+async def test_a_stream_whose_client_goes_away_before_it_begins_ends_its_request() -> None:
+    request = Quiet(5)
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        pass
+
+    async def body() -> AsyncIterator[str]:
+        yield "data: 1"
+
+    await module.EventStream(cast(RunningRequest, request), body())({"type": "http"}, receive, send)
     assert request.closed
+
+
+async def test_a_stream_that_lags_behind_lets_others_come_between() -> None:
+    others = 0
+
+    async def other() -> None:
+        nonlocal others
+        while True:
+            others += 1
+            await asyncio.sleep(0)
+
+    class Host:
+        def post(self, prompts: object, params: object, sink: Sink) -> list[int]:
+            for _ in range(50):
+                sink([Started(1, 0, 0, 5, 0)])
+            return [1]
+
+    request = RunningRequest(cast(EngineHost, Host()))
+    request.post([], TaskParams())
+    await asyncio.sleep(0)
+    task = asyncio.ensure_future(other())
+    for _ in range(50):
+        await request.next()
+    task.cancel()
+    assert others > 40
 
 
 async def test_a_retune_is_no_event_of_a_stream_but_the_start_of_another_prompt_is() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from slotview import __version__
+from slotview.tui.cli import main
 from slotview.tui.cli.help import misplaced_option
 from tests.fake_server import FakeServer, Reply, Request, error_reply
 
@@ -193,3 +194,17 @@ def test_a_server_is_sent_the_key_that_was_meant_for_it(
         typed = [server.url if word == "URL" else word for word in words]
         slotview("attach", *typed, "--once", environ={"SLOTVIEW_CONFIG": str(config), **environ})
     assert asked[0] == sent
+
+
+def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(words: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("slotview.tui.cli.commands.run_command", interrupted)
+    monkeypatch.setattr("sys.argv", ["slotview", "serve"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "")
