@@ -261,11 +261,11 @@ def test_thousands_who_wait_are_given_up_at_once() -> None:
     crowd = desk.post(*[numbered(3)] * 20_000)
     desk.step(1)
     assert desk.core.n_deferred == 20_000
-    began = time.monotonic()
+    began = time.process_time()
     for task in (*reversed(crowd), first, *crowd):  # a client may ask twice
         desk.core.cancel(task)
     desk.step(1)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     assert desk.core.n_deferred == 0
     assert all(len(desk.ends(task)) == 1 for task in (crowd[0], crowd[-1]))
     assert not desk.busy
