@@ -57,22 +57,21 @@ def _now(snapshot: Snapshot) -> Line:
     of = "" if total is None else f" of {total}"
     if snapshot.busy is None:
         return ((UNKNOWN, "strong"), (f"{of} busy now", ""))
-    return ((str(snapshot.busy), "strong"), (f"{of} busy now" if snapshot.health.is_live else f"{of} were busy", ""))
+    return ((str(snapshot.busy), "strong"), (f"{of} busy now" if is_current(snapshot) else f"{of} were busy", ""))
 
 
 def _average(snapshot: Snapshot) -> Line:
     average = snapshot.totals.busy_per_decode
     if average is None:
-        told = snapshot.totals.decodes is not None
-        return ((f"average per decode: {'none yet' if told else 'unknown'}", "dim"),)
+        return ((f"average per decode: {'unknown' if snapshot.totals.decodes != 0 else 'none yet'}", "dim"),)
     over = "with these flags" if snapshot.facts.source == "embedded" else "since it started"
     return (("average ", "dim"), (f"{average:.2f}", "strong"), (f" per decode {over}", "dim"))
 
 
 def _short_average(snapshot: Snapshot) -> Line:
-    average, told = snapshot.totals.busy_per_decode, snapshot.totals.decodes is not None
+    average = snapshot.totals.busy_per_decode
     if average is None:
-        return (("no average yet" if told else "average unknown", "dim"),)
+        return (("average unknown" if snapshot.totals.decodes != 0 else "no average yet", "dim"),)
     return (("average ", "dim"), (f"{average:.2f}", "strong"))
 
 

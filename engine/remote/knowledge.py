@@ -93,6 +93,8 @@ class Knowledge(RunWatch):
             self._settle_refusal(end, answer, answer.status, now)
         if name is Name.SLOTS and before is EndpointState.OK and end.state in _ANOTHER:
             self.restart_suspected = True
+        if name is Name.HEALTH and end.state is not EndpointState.OK and self.state(Name.PROPS) is EndpointState.OK:
+            self.restart_suspected = True  # what /props said is older
         return None
 
     def _settle_fault(self, end: Endpoint, answer: Answer, asked_at: float, now: float) -> None:

@@ -87,6 +87,23 @@ def test_c53_health_answers_and_slots_hang(build: str, words: str) -> None:
     assert time.monotonic() - begin < 2  # closing does not wait for the answer
 
 
+@pytest.mark.parametrize(
+    ("reply", "state"),
+    [
+        (recorded("health_loading_503"), HealthState.LOADING),
+        (text("<html><title>502 Bad Gateway</title>", 502), HealthState.NO_ANSWER),
+    ],
+)
+def test_c53_a_server_that_is_replaced_while_slots_hang_is_not_called_stuck(reply: Reply, state: HealthState) -> None:
+    props = json_reply({"build_info": "b11434-0123abcd", "total_slots": 1})
+    slots = [json_reply([slot(decoded=3)]), HANG]
+    with FakeServer(healthy(slots, props=props)) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        server.wait_for("/slots", 2)
+        server.routes |= dict.fromkeys(("/props", "/health"), reply)
+        assert backend.wait_until(in_state(state), 8).health.state is state
+
+
 def test_c53_an_answer_that_takes_long_to_arrive_is_no_stuck_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(poller, "_QUEUED_SECONDS", 1.0)
     content = json_reply([slot(decoded=3)]).body
