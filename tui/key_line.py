@@ -50,7 +50,7 @@ class KeyLine(Widget):
         """The keys one after the other, as many as fit beside the palette's."""
         parts = [self._part(index, key) for index, key in enumerate(self.keys)]
         if not parts or self.keys[-1].binding.key != self.app.COMMAND_PALETTE_BINDING:
-            return Content("").join(parts)
+            return Content("").join(_fitting(parts, self.size.width))
         last = Content.assemble(("▏", "$foreground 20%"), parts.pop()[1:])
         room = self.size.width - last.cell_length
         return Content("").join(_fitting(parts, room)).truncate(room, pad=True) + last

@@ -72,6 +72,17 @@ async def test_no_key_is_cut_in_a_word(width: int) -> None:
     }
 
 
+@pytest.mark.parametrize("width", range(20, 80, 7))
+async def test_no_key_of_a_dialog_is_cut_in_a_word(width: int) -> None:
+    app, _ = make_app()
+    async with run(app, (width, 24)) as pilot:
+        await pilot.press("t")
+        await pilot.pause()
+        words = text_of(app).splitlines()[-1].split()
+    assert set(words) <= {"esc", "Back", "^s", "Apply", "c", "Copy", "command", "u", "Split/unified"}
+    assert words[-1] in ("Back", "Apply", "command", "Split/unified")
+
+
 async def test_eighty_columns_have_room_for_all_keys_also_in_the_requests() -> None:
     app, _ = make_app()
     async with run(app, (80, 24)) as pilot:

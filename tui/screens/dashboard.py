@@ -131,8 +131,8 @@ class Dashboard(ChangingScreen):
         self._show()
 
     def on_resize(self, event: Resize) -> None:
-        """Other widgets may have come into view."""
-        self.watch_tab()
+        """Other widgets may have come into view; Textual sets the classes for the size after this."""
+        self.call_next(self.watch_tab)
 
     def on_key(self, event: Key) -> None:
         """Let any key make an idle poller look now, unless that would wake a sleeping model."""

@@ -99,9 +99,10 @@ def _is_offered(node: DOMNode, action: str) -> bool:
 
 def _rows(rows: Iterable[tuple[str, str]], width: int) -> Content:
     """Names in a column of their own, also beside texts of several lines."""
-    gap = "\n" + " " * _NAME_WIDTH
+    indent = min(_NAME_WIDTH, width // 3)
+    gap = "\n" + " " * indent
     lines = [
-        Content.assemble((f"{name:<{_NAME_WIDTH}}", "bold $text-primary"), gap.join(wrap(text, width - _NAME_WIDTH)))
+        Content.assemble((f"{name:<{indent}}", "bold $text-primary"), gap.join(wrap(text, width - indent)))
         for name, text in rows
     ]
     return Content("\n").join(lines)

@@ -24,8 +24,8 @@ async def test_nothing_is_blamed_on_a_server_before_it_was_heard() -> None:
     app, _ = make_app(scene)
     async with run(app, (80, 24)) as pilot:
         await assert_shows(pilot, "not known: loading")
-        assert "not tell" not in text_of(app)
-        assert "not told" not in text_of(app)
+        assert "does not" not in text_of(app)
+        assert "-c unknown" not in text_of(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -176,6 +176,16 @@ async def test_every_tab_key_shows_its_list(size: tuple[int, int]) -> None:
             await pilot.press(key)
             await pilot.pause()
             assert app.dashboard.query_one(f"#{name}").is_on_screen, name
+
+
+async def test_the_right_tab_is_open_after_the_size_changed_below_a_dialog() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        for size in ((200, 50), (80, 24)):
+            await pilot.resize_terminal(*size)
+        await pilot.press("escape")
+        await assert_shows(pilot, "none yet: press f to fire prompts")
 
 
 async def test_a_click_opens_a_tab() -> None:
