@@ -24,6 +24,7 @@ _OFF_ADVICE = {
     Name.SLOTS: "start the server without --no-slots (builds before September 2025: with --slots)",
     Name.METRICS: "start the server with --metrics",
 }
+_ON_THE_WAY = {"loading": "loaded", "starting": "loaded", "downloading": "downloaded"}
 _PORT_ADVICE = "check the port; if the server speaks TLS, give https://"
 _PROXY_ADVICE = "the environment names it: see HTTP_PROXY and HTTPS_PROXY, or add the server to NO_PROXY"
 _PROXY_LOGIN_ADVICE = "HTTP_PROXY=http://USER:PASSWORD@proxy:port, or add the server to NO_PROXY"
@@ -107,11 +108,12 @@ def _unchosen(known: Known, given: Credentials) -> Health:
     entry = known.entry
     if entry is None:
         return Health(HealthState.ROUTER, f"the {kind} has no model {known.chosen}", "choose one that is in its list")
-    if entry.state in ("loading", "starting"):
-        return Health(HealthState.LOADING, f"{known.chosen} is being loaded", "its slots appear by themselves")
-    if entry.state == FAILED:
-        advice = f"see the log of the {kind}; it tries again at a request"
-        return Health(HealthState.ROUTER, f"{known.chosen} failed: its server ended or did not start", advice)
+    if entry.state in _ON_THE_WAY:
+        text = f"{known.chosen} is being {_ON_THE_WAY[entry.state]}"
+        return Health(HealthState.LOADING, text, "its slots appear by themselves")
+    if entry.state == FAILED:  # builds of early 2026 say so of a model that was unloaded, too
+        text = f"{known.chosen} is not loaded, and the {kind} says that it failed"
+        return Health(HealthState.ROUTER, text, f"see the log of the {kind}; it tries again at a request")
     text = f"{known.chosen} is {entry.state or 'not loaded'}"
     return Health(HealthState.ROUTER, text, f"not asked, since that would load it; the {kind} does so at a request")
 

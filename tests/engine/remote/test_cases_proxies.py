@@ -127,7 +127,7 @@ def test_c99_a_model_that_is_unloaded_or_fails_while_it_is_watched() -> None:
     simulation.run(5)
     n_looks = len(simulation.times("/slots"))
     seen = picture(simulation.known, "", judge(simulation.known, "h", now=simulation.now), simulation.now, 0)
-    assert seen.health.message == "big failed: its server ended or did not start"
+    assert seen.health.message == "big is not loaded, and the router says that it failed"
     assert (seen.waiting.why, seen.poll and seen.poll.note) == ("unknown (the model is not loaded)", "not polling")
     events = [event for event in simulation.known.events if event.time > 9]
     assert [event.text for event in events if isinstance(event, Notice)] == ["big is failed: its slots are gone"]
@@ -138,6 +138,14 @@ def test_c99_a_model_that_is_unloaded_or_fails_while_it_is_watched() -> None:
     simulation.run(5)
     assert len(simulation.times("/slots")) > n_looks
     assert not any("restarted" in event.text for event in simulation.known.events if isinstance(event, Notice))
+
+
+@pytest.mark.parametrize(("state", "told"), [("loading", "being loaded"), ("downloading", "being downloaded")])
+def test_c99_a_model_that_is_on_its_way(state: str, told: str) -> None:
+    models = json_reply({"data": [{"id": "big", "status": {"value": state}}]})
+    with FakeServer(router() | {"/models": models}) as server:
+        found, code = snapshot_once(server.url, model="big")
+    assert (code, found["health"]["message"]) == (ExitCode.LOADING, f"big is {told}")
 
 
 def test_c99_requests_and_actions_carry_the_model_in_their_body() -> None:
