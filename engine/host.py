@@ -11,7 +11,8 @@ from concurrent.futures import Future
 from threading import Condition, Event, RLock, Thread
 from typing import TYPE_CHECKING, TypeVar
 
-from .events import EventRing, Notice
+from .backend import BackendError
+from .events import EventRing, LogLine, Notice
 from .pace import DeviceProfile, microseconds, seconds
 from .snapshot import Snapshot
 
@@ -50,6 +51,7 @@ class EngineHost:
         self._published = core.snapshot(microseconds())
         self._wanted = True
         self._closing = False
+        self._ended = False
         self._thread = Thread(target=self._run, name="slotview-engine", daemon=True)
 
     def start(self) -> None:
@@ -65,17 +67,23 @@ class EngineHost:
         """Post one request; its results go to ``sink``. Returns its task ids, one for each output."""
         with self._wake:
             tasks = self.core.post(prompts, params, microseconds())
-            self._sinks.update(dict.fromkeys(tasks, sink))
-            self._wake.notify()
+            self._expect(tasks, sink)
         return tasks
 
     def post_action(self, action: ActionTask, sink: Sink) -> int:
         """Post a slot action; its result goes to ``sink``. Returns its task id."""
         with self._wake:
             task = self.core.post_action(action, microseconds())
-            self._sinks[task] = sink
-            self._wake.notify()
+            self._expect([task], sink)
         return task
+
+    def _expect(self, tasks: Sequence[int], sink: Sink) -> None:
+        """Let a sink have what comes of these tasks: after a failure of the engine that is an error, at once."""
+        if self.failure:
+            sink([self._lost(task, self.failure) for task in tasks])
+            return
+        self._sinks.update(dict.fromkeys(tasks, sink))
+        self._wake.notify()
 
     def cancel(self, tasks: Sequence[int]) -> None:
         """Cancel tasks; their slots are freed at the next step boundary."""
@@ -95,7 +103,7 @@ class EngineHost:
             return read(self.core)
 
     def at_boundary(self, work: Callable[[Core], T]) -> Future[T]:
-        """Run ``work`` in the engine's thread between two steps."""
+        """Run ``work`` in the engine's thread between two steps. The future raises `BackendError` when it has ended."""
         future: Future[T] = Future()
 
         def run() -> None:
@@ -107,6 +115,9 @@ class EngineHost:
                 future.set_exception(error)
 
         with self._wake:
+            if self._ended:
+                future.set_exception(BackendError(self.failure or "the engine has stopped"))
+                return future
             self._boundary.append(run)
             self._interrupt.set()
             self._wake.notify()
@@ -131,14 +142,15 @@ class EngineHost:
             self._thread.join(timeout=2.0)
 
     def _run(self) -> None:
-        while self._wait_for_work():
-            try:
+        try:
+            while self._wait_for_work():
                 self._iterate()
-            except Exception as error:
-                self._fail(error)
-                return
-        for work in self._boundary:
-            work()
+        except Exception as error:
+            self._fail(error)
+        with self._lock:
+            self._ended = True
+            for work in self._boundary:
+                work()
 
     def _wait_for_work(self) -> bool:
         """Sleep while there is nothing to do; False when closing."""
@@ -220,11 +232,16 @@ class EngineHost:
 
     def _fail(self, error: Exception) -> None:
         """Report that the engine itself broke, and end every open request with an error."""
-        from .slots.task import Failed
-
-        self.failure = f"the engine stopped: {type(error).__name__}: {error}"
-        self.ring.extend([Notice(seconds(), self.failure, "error")])
+        why, now = f"the engine stopped: {type(error).__name__}: {error}", seconds()
+        self.ring.extend([Notice(now, why, "error"), LogLine(now, "E", f"srv  update_slots: {why}")])
         with self._lock:
+            self.failure = why
             sinks, self._sinks = self._sinks, {}
         for task, sink in sinks.items():
-            sink([Failed(task, 0, 500, "server_error", self.failure)])
+            sink([self._lost(task, why)])
+
+    @staticmethod
+    def _lost(task: int, why: str) -> Result:
+        from .slots.task import Failed
+
+        return Failed(task, 0, 500, "server_error", why)

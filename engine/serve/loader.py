@@ -60,8 +60,9 @@ def _print_plan(log: LogPrinter, plan: ContextPlan) -> None:
 
 def _follow(host: EngineHost, log: LogPrinter) -> None:
     """Print the core's log lines as they come."""
-    batch = EventBatch()
-    while host.is_running:
+    batch, goes_on = EventBatch(), True
+    while goes_on:
+        goes_on = host.is_running  # asked first: what it said last is printed too
         batch = host.ring.wait_after(batch.cursor, timeout=0.5)
         for event in batch.events:
             if isinstance(event, LogLine):

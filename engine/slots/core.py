@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from ..backend import RetuneReport
 from ..context import ContextPlan
 from ..events import Event
@@ -54,7 +52,6 @@ class Core:
         self._view = View(state)
         self._logits: Floats | None = None
         self._failure = ""
-        self._last_shape = (0, 0)
         self._rested = False
 
     # What it is ------------------------------------------------------------------------------------------------
@@ -153,10 +150,7 @@ class Core:
         self._logits, self._failure = None, ""
         try:
             self._state.cache.apply_shifts(self._state.model)
-            logits = self._state.model.forward(piece.runs, self._state.cache.store)
-            if not np.isfinite(logits.max(initial=0)):
-                raise ArithmeticError("the model's scores are no numbers; its weights may be damaged")
-            self._logits = logits
+            self._logits = self._state.model.forward(piece.runs, self._state.cache.store)
         except Exception as error:
             self._failure = f"{type(error).__name__}: {error}"
 
@@ -166,9 +160,6 @@ class Core:
         if self._logits is None:
             self._decoding.give_up(BROKEN, -3, self._failure)
             return None
-        shape = (piece.n_tokens, len(piece.runs))
-        self._state.graphs_reused += shape == self._last_shape
-        self._last_shape = shape
         self._sampling.run(piece, self._logits)
         self._logits = None
         self._decoding.advance(piece)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from itertools import pairwise
 
+import numpy as np
+
+from ..events import Notice
 from ..model.interface import Floats
 from ..model.sampling import Sampler, probabilities, sample_rows
 from . import answer
 from .batch import Piece
+from .decoding import BROKEN
 from .ending import Endings
 from .prompt import PromptFeeder
 from .slot import DONE_PROMPT, GENERATING, Phase, Slot
@@ -19,6 +23,7 @@ from .timing_lines import generation_line
 
 __all__ = ["SamplingStep"]
 
+NO_NUMBERS = "the model's scores are no numbers; its weights, or what the slot was restored from, may be damaged"
 Row = tuple[Slot, int]  # a slot and the row of its logits
 _SHOWS_PROGRESS = (Phase.PROCESSING_PROMPT, DONE_PROMPT)
 
@@ -37,7 +42,7 @@ class SamplingStep:
         """Do everything that follows a successful decode. Results go out in slot order, also those about progress."""
         slots = [slot for slot, _, _, wants_logits, _ in piece.parts if wants_logits]
         self._book(piece, bool(slots))
-        rows = self._with_children(list(zip(slots, range(len(slots)), strict=True)))
+        rows = self._with_children(self._with_scores(slots, logits))
         tokens = self._sample(rows, logits)
         waiting = [slot for slot in self._state.slots if self._wants_progress(slot)]
         if not waiting:
@@ -52,6 +57,20 @@ class SamplingStep:
                 self._state.emit(answer.progress(slot))
             if number in sampled:
                 self._settle(slot, sampled[number][1], logits, sampled[number][0])
+
+    def _with_scores(self, slots: Sequence[Slot], logits: Floats) -> list[Row]:
+        """Each slot and its row. A slot whose scores are no numbers is emptied, and its request alone ends."""
+        rows = list(zip(slots, range(len(slots)), strict=True))
+        if np.isfinite(logits.max(initial=0)):
+            return rows
+        sound = np.isfinite(logits.max(axis=1))
+        for slot in (slot for slot, row in rows if not sound[row]):
+            text = f"slot {slot.id}: {NO_NUMBERS}"
+            self._state.tell(Notice(self._state.now / 1e6, text, "error"))
+            self._state.log.slot("E", "decode", slot, NO_NUMBERS)
+            self._endings.fail(slot, BROKEN)
+            self._state.clear(slot)
+        return [(slot, row) for slot, row in rows if sound[row]]
 
     @staticmethod
     def _wants_progress(slot: Slot) -> bool:

@@ -109,3 +109,20 @@ def test_a_model_that_breaks_ends_the_running_tasks_and_the_core_goes_on(gives: 
     assert {desk.failed(task).message for task in tasks} == {"Compute error."}
     assert ("overflow" if gives is None else "no numbers") in desk.happened(Notice)[0].text
     assert desk.final(after).n_decoded == 4
+
+
+def test_a_slot_whose_scores_are_no_numbers_ends_alone() -> None:
+    class Poisoned(StubModel):
+        def forward(self, runs, kv):  # type: ignore[no-untyped-def]
+            logits = super().forward(runs, kv)
+            logits[[kv.kept[run.stream, run.cells, 0].max() > 90 for run in runs if run.wants_logits]] = math.nan
+            return logits
+
+    desk = Desk(Poisoned(allowed=range(50, 60)), parallel=4, ctx_size=512, kv_unified=True)
+    sound = [desk.ask(numbered(5, i), n_predict=10) for i in range(2)]
+    family = desk.post([1, 2, 95, 4], n_predict=10, n_cmpl=2)
+    desk.run()
+    assert desk.failed(family[0]).message == "Compute error."
+    assert [len(desk.ends(task)) for task in family] == [1, 1]
+    assert [desk.final(task).n_decoded for task in sound] == [10, 10]
+    assert [slot.n_tokens for slot in desk.core.slots if slot.last_task in family] == [0, 0]
