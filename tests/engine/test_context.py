@@ -68,6 +68,8 @@ STARTS = """
 -c 100 -np 128|split|128|32768|256|100/100|256
 -c 2 -np 1|split|1|256|256|2/2|256
 -c 3 -np 4|split|4|1024|256|3/3|256
+-c 4096 -np 4 -fa off|split|4|4096|1024|2048/512|1024
+-c 4096 -np 4 -ctv q8_0|split|4|4096|1024|2048/512|1024
 """.strip("\n").split("\n")
 
 REFUSED = {
@@ -82,6 +84,8 @@ REFUSED = {
     "-c 1 -np 2": "-c 1",
     "-ctk q9_9": "Unsupported cache type: q9_9",
     "-ctv q8_0 -fa off": "quantized V cache requires flash_attn",
+    "-ub -1": "-ub -1: use 0",
+    "--kv-unified-per-slot -1": "--kv-unified-per-slot -1: use 0",
 }
 
 
@@ -154,6 +158,41 @@ def test_fit_shrinks_an_unset_context_as_far_as_the_projection_allows(line: str,
     assert any("context size reduced from" in entry.text for entry in got.log)
 
 
+@pytest.mark.parametrize("n_slots", [1, 3, 4])
+def test_fit_takes_all_that_fits_and_not_more(n_slots: int) -> None:
+    others = 113 * 2**20
+    model = ModelFacts(n_ctx_train=8192, shape=SMOL, weight_bytes=others)
+    step = kv_bytes(SMOL, 256 * n_slots, "f16", "f16")
+    for room in range(220, 280, 7):
+        got = plan_context(LaunchFlags(parallel=n_slots, fit_target=0, fit_ctx=512), model, room * 2**20)
+        assert got.kv_bytes is not None
+        assert got.kv_bytes + others <= room * 2**20 < got.kv_bytes + others + step
+
+
+def test_fit_leaves_a_gib_free_and_4096_tokens_unless_told_otherwise() -> None:
+    model = ModelFacts(n_ctx_train=8192, shape=SMOL)
+    log = [entry.text for entry in plan_context(LaunchFlags(), model, 100 * 2**20).log]
+    assert "cannot meet free memory target of 1024 MiB, need to reduce device memory by 1104 MiB" in log
+    assert "context size reduced from 8192 to 4096 -> need 90 MiB less memory in total" in log
+
+
+def test_flags_as_words_say_all_that_is_no_default() -> None:
+    assert LaunchFlags().arguments() == []
+    for line in (
+        "-c 0 -np 3 -kvu --kv-unified-per-slot 500",
+        "-b 100 -ub 50 -ctk q8_0 -ctv q4_0 -fa on --fit off",
+    ):
+        assert shlex.join(flags_of(line).arguments()) == line
+        assert flags_of(f"-b 2048 -ub 512 -ctk f16 -ctv f16 -fa auto --fit on {line}") == flags_of(line)
+
+
+def test_a_cache_type_that_does_not_divide_the_heads_is_one_line() -> None:
+    model = ModelFacts(n_ctx_train=8192, shape=KvShape(n_layer=1, n_head_kv=1, head_dim_k=20, head_dim_v=20))
+    with pytest.raises(ContextError, match="-ctk/-ctv: ") as error:
+        plan_context(LaunchFlags(type_k="q8_0"), model)
+    assert "\n" not in str(error.value)
+
+
 def test_sizes_of_all_kv_types() -> None:
     wanted = {"f32": 45.0, "f16": 22.5, "bf16": 22.5, "q8_0": 11.95, "q5_1": 8.44, "q5_0": 7.73, "q4_1": 7.03}
     wanted |= {"q4_0": 6.33, "iq4_nl": 6.33}
@@ -178,6 +217,13 @@ def test_the_kv_line_is_the_real_servers() -> None:
     assert size in texts
     assert "n_outputs_max_per_seq = 1" in texts
     assert "n_ctx_seq             = 2048" in texts
+    assert "n_rot_k = 0, n_embd_head_k_all = 64" in texts
+
+
+def test_the_log_says_which_half_of_the_cache_is_rotated() -> None:
+    texts = [entry.text for entry in plan("-c 8192 -np 4 -ctk q8_0").log]
+    assert "n_rot_k = 64, n_embd_head_k_all = 64" in texts
+    assert "n_rot_v = 0, n_embd_head_k_all = 64" in texts
 
 
 @given(st.integers(2, 10**6), st.integers(1, 256), st.booleans())
