@@ -48,6 +48,8 @@ class LogView(LineScroll):
         self._lines: deque[Line] = deque(maxlen=_KEPT)
         self._began: float | None = None
         self._follows = True  # also while it is hidden
+        self._newest: Line | None = None
+        self._n_newest = 0
 
     @property
     def n_lines(self) -> int:
@@ -84,11 +86,21 @@ class LogView(LineScroll):
     def _add(self, lines: list[Line]) -> None:
         """Add lines; the view stays at the end, or on the same lines while the oldest ones are dropped."""
         top = self.scroll_offset.y
-        n_lost = max(0, len(self._lines) + len(lines) - _KEPT)
-        self._lines.extend(lines)
+        n_lost = sum([self._drops_one_for(line) for line in lines])
         self.lay_out()
         if n_lost and not self._follows:
             self.scroll_to(y=max(0, top - n_lost), animate=False)
+
+    def _drops_one_for(self, line: Line) -> bool:
+        """Add a line, or count it if it is the newest one again; return whether the oldest one made room for it."""
+        if line == self._newest:
+            self._n_newest += 1
+            self._lines[-1] = ((f"{self._n_newest}× ", "faint"), *line)
+            return False
+        self._newest, self._n_newest = line, 1
+        is_full = len(self._lines) == _KEPT
+        self._lines.append(line)
+        return is_full
 
 
 def event_line(event: Event, began: float) -> Line:

@@ -256,6 +256,8 @@ def _completed(snapshot: Snapshot, told: ChildFacts, flags: LaunchFlags) -> Snap
     facts = replace(
         snapshot.facts,
         unified=told.unified,
+        n_slots=snapshot.facts.n_slots or told.n_slots or (flags.parallel if flags.parallel > 0 else None),
+        n_ctx_slot=snapshot.facts.n_ctx_slot or told.n_ctx_slot,
         n_ctx=told.n_ctx,
         n_ctx_asked=flags.ctx_size if flags.ctx_size not in (0, told.n_ctx) else None,
         n_batch=told.n_batch,

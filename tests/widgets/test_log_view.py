@@ -118,6 +118,20 @@ async def test_outside_words_are_inert() -> None:
         assert log.text == "[bold]x␛[2J␇"
 
 
+async def test_a_line_that_comes_again_and_again_is_counted() -> None:
+    log = LogView()
+    idle, other = (LogLine(NOW, "I", text) for text in ("srv  all slots are idle", "srv  something else"))
+    async with hosting(log, size=(60, 10)) as pilot:
+        log.show(look(events=[idle, idle]))
+        log.show(look(events=[idle, other, other, idle]))
+        await pilot.pause()
+        assert log.text.splitlines() == [
+            "3× srv  all slots are idle",
+            "2× srv  something else",
+            "srv  all slots are idle",
+        ]
+
+
 async def test_nothing_yet() -> None:
     log = LogView()
     async with hosting(log) as pilot:

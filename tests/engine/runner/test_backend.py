@@ -80,6 +80,18 @@ def test_what_became_of_the_context_that_was_asked_for(child: StartChild) -> Non
     assert (facts.n_ctx_asked, facts.n_ctx) == (1000, 1536)
 
 
+def test_slots_are_known_as_soon_as_the_context_is(child: StartChild) -> None:
+    backend = child("-np", "2", "-c", "1024")
+    seen: list[Snapshot] = []
+
+    def is_ready(snapshot: Snapshot) -> bool:
+        seen.append(snapshot)
+        return is_watched(snapshot)
+
+    when(backend, is_ready)
+    assert {snapshot.facts.n_slots for snapshot in seen if snapshot.facts.n_ctx} == {2}
+
+
 def test_a_retune_restarts_the_child_with_other_flags(child: StartChild) -> None:
     backend = child("-np", "4", "-c", "8192")
     before = when(backend, is_watched)
