@@ -31,23 +31,26 @@ _CELLS[0][0] = " "
 class Chart:
     """One value of the history in one tone, as an area or as a line."""
 
-    def __init__(self, value_of: Callable[[Point], float | None], tone: str, area: bool = True) -> None:
+    def __init__(
+        self, value_of: Callable[[Point], float | None], tone: str, area: bool = True, least: float = 0.0
+    ) -> None:
         self._series = Series(value_of)
         self._tone = tone
         self._area = area
+        self._least = least
 
     def draw(
         self, history: Sequence[Point], now: float, width: int, height: int, top: float | None = None
     ) -> list[Line]:
         """Draw ``height`` lines with the scale at the left; if there are 4 or more, the last one names the times.
 
-        ``top`` is the upper end of the scale; None = a round number above the largest value.
+        ``top`` is the upper end of the scale; None = a round number above the largest value, and not below ``least``.
         """
         rows = height - 1 if height >= 4 else height
         n_cells = max(1, width - _GUTTER)
         columns = self._series.columns(history, now, 2 * n_cells)
         values = [column.value for column in columns]
-        top = top or nice_top(max((value or 0 for value in values), default=0))
+        top = top or nice_top(max(self._least, *(value or 0.0 for value in values)))
         body = self._rows(columns, values, top, rows)
         if all(value is None for value in values):
             body[0] = (("nothing measured yet", "dim"),)
