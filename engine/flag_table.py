@@ -323,6 +323,7 @@ LOG = (
         ("--no-log-jsonl",),
     ),
     Flag("log_file", ("--log-file",), Kind.TEXT, "LLAMA_ARG_LOG_FILE", "log to a file"),
+    Flag("warmup", ("--warmup",), Kind.SWITCH, "", "only counts the empty run in the log's graphs", ("--no-warmup",)),
 )
 
 SAMPLING = (
@@ -426,7 +427,7 @@ _VALUES_IGNORED = """
 --spec-ngram-map-k-min-hits|--spec-ngram-map-k4v-size-n|--spec-ngram-map-k4v-size-m|--spec-ngram-map-k4v-min-hits
 """
 _SWITCHES_IGNORED = """
---mlock|--mmap --no-mmap|--warmup --no-warmup|--ui --no-ui --webui --no-webui|--swa-full|--jinja
+--mlock|--mmap --no-mmap|--ui --no-ui --webui --no-webui|--swa-full|--jinja
 --perf --no-perf|-kvo --kv-offload -nkvo --no-kv-offload|--repack -nr --no-repack|--no-host|-cmoe --cpu-moe
 --check-tensors|--op-offload --no-op-offload|--offline|--lora-init-without-apply|--spm-infill|-bs --backend-sampling
 --mmproj-auto --no-mmproj --no-mmproj-auto|--mmproj-offload --no-mmproj-offload|--reuse-port

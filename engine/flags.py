@@ -72,6 +72,7 @@ class EngineFlags:
     log_timestamps: bool = True
     log_jsonl: bool = False
     log_file: str = ""
+    warmup: bool = True
     batching: str = "continuous"
     pace: str = ""
     slots_debug: bool = False

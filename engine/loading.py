@@ -96,6 +96,7 @@ def core_options(flags: EngineFlags) -> CoreOptions:
         verbosity=flags.verbosity,
         slots_debug=flags.slots_debug,
         special=flags.special,
+        warmup=flags.warmup,
     )
 
 

@@ -11,11 +11,16 @@ from ..model.interface import CellIds
 
 __all__ = ["CellStream"]
 
+STEP = 256  # cells by which the width grows
+
 
 class CellStream:
-    """``counts`` [size]: how many sequences use each cell. ``shift`` [size]: the rotation of its K that is due."""
+    """``counts`` [size]: how many sequences use each cell. ``shift`` [size]: the rotation of its K that is due.
 
-    __slots__ = ("_count", "counts", "head", "index", "is_shifted", "shift", "size", "used")
+    ``width``: the cells from the first on that llama.cpp's attention runs over, used or not.
+    """
+
+    __slots__ = ("_count", "counts", "head", "index", "is_shifted", "shift", "size", "used", "width")
 
     def __init__(self, index: int, size: int) -> None:
         self.index = index
@@ -26,6 +31,7 @@ class CellStream:
         self.counts: NDArray[np.uint16] = np.frombuffer(self._count, dtype=np.uint16)
         self.shift = np.zeros(size, np.int32)
         self.is_shifted = False
+        self.width = _padded(0, size)
 
     def take_one(self) -> int:
         """Take one free cell and return it, or −1."""
@@ -37,6 +43,8 @@ class CellStream:
         self._count[at] = 1
         self.used += 1
         self.head = at + 1
+        if at >= self.width:
+            self.width = _padded(at + 1, self.size)
         return at
 
     def take(self, n: int) -> CellIds | None:
@@ -48,6 +56,7 @@ class CellStream:
         self.counts[cells] = 1
         self.used += n
         self.head = int(cells[-1]) + 1
+        self.width = max(self.width, _padded(int(cells.max()) + 1, self.size))
         return cells
 
     def _find(self, n: int, start: int) -> CellIds:
@@ -73,12 +82,19 @@ class CellStream:
         self.used -= len(freed)
         self.shift[freed] = 0
         self.head = min(self.head, int(freed.min()))
+        self._measure()
 
     def give_back(self, cells: CellIds | list[int], head: int) -> None:
         """Undo a `take`."""
         self.counts[cells] = 0
         self.used -= len(cells)
         self.head = head
+        self._measure()
+
+    def _measure(self) -> None:
+        """Find the width anew after cells have become empty."""
+        used = np.flatnonzero(self.counts[: self.width])
+        self.width = _padded(int(used[-1]) + 1 if len(used) else 0, self.size)
 
     def mirror(self, other: CellStream, cells: CellIds) -> None:
         """Become a copy of ``other`` in which only ``cells`` are used, by one sequence."""
@@ -89,3 +105,9 @@ class CellStream:
         self.is_shifted = other.is_shifted
         self.used = len(cells)
         self.head = other.head
+        self.width = self.size
+        self._measure()
+
+
+def _padded(n: int, size: int) -> int:
+    return min(size, max(STEP, -(-n // STEP) * STEP))

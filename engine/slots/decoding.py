@@ -53,6 +53,7 @@ class Decoding:
         n_prompt = sum(n_tokens for _, _, n_tokens, _, is_prompt in parts if is_prompt)
         if n_prompt:
             self._state.metrics.begin_prompt(self._state.now)
+        self._state.graphs.count(parts)
         runs = [_run(part) for part in parts]
         return Piece(n, n_prompt, len(self._state.busy()), n - n_prompt, parts, runs)
 

@@ -29,7 +29,7 @@ class Endings:
         """Normal end: timing lines, final answer, release."""
         state = self._state
         if state.log.info:
-            for line in timing_lines(slot.timings(), state.graphs_reused):
+            for line in timing_lines(slot.timings(), state.graphs.reused):
                 state.log.slot("I", "print_timing", slot, line)
         state.emit(answer.final(slot, self._word_length(slot)))
         self._tell_end(slot, slot.stop.value)

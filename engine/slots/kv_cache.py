@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from ..kv_size import KvShape, kv_bytes
 from ..model.interface import CellIds, KvStore, Model
 from .cell_sequence import HOLE, CellSequence
 from .cell_stream import CellStream
-from .ubatch import equal_parts
+from .ubatch import Group, equal_parts, micro_batches
 
 __all__ = ["KvCache"]
 
@@ -20,7 +20,11 @@ Taken = tuple[CellStream, CellIds | list[int], int]
 
 
 class KvCache:
-    """Sequence i belongs to slot i. One stream for all (unified) or one for each (split)."""
+    """Sequence i belongs to slot i. One stream for all (unified) or one for each (split).
+
+    ``widths``: of the last decode call placed, the width of the stream after each micro-batch (unified), or after each
+    sequence's part of one (split). ``is_changed``: cells have been moved or copied; whoever heeds it takes it back.
+    """
 
     def __init__(self, plan: ContextPlan, store: KvStore, shape: KvShape) -> None:
         self.store = store
@@ -28,6 +32,8 @@ class KvCache:
         self._head_bytes = 8 + 4 + 4 * plan.n_stream + 16 + 24 * shape.n_layer
         self.unified = plan.unified
         self._n_ubatch = plan.n_ubatch
+        self.widths = list[int]()
+        self.is_changed = False
         self.streams = tuple(CellStream(i, plan.n_ctx_seq) for i in range(plan.n_stream))
         capacity = min(plan.n_ctx_seq, plan.slot_n_ctx)
         self.sequences = tuple(
@@ -36,8 +42,13 @@ class KvCache:
 
     # Finding room ----------------------------------------------------------------------------------------------
 
+    def cut(self, wants: Sequence[tuple[int, int]]) -> Iterator[Group]:
+        """The micro-batches of a decode call."""
+        return (micro_batches if self.unified else equal_parts)(wants, self._n_ubatch)
+
     def place(self, wants: Sequence[tuple[int, int]]) -> bool:
         """Give each (sequence, n tokens) of one decode call its cells, or change nothing and return False."""
+        self.widths = []
         if self.unified:
             return self._place_unified(wants)
         if all(n == 1 for _, n in wants):
@@ -57,6 +68,7 @@ class KvCache:
                 self._undo([(stream, part, head) for part in parts])
                 return False
             parts.append(cells)
+            self.widths.append(stream.width)
         self._deal(wants, parts[0] if len(parts) == 1 else np.concatenate(parts))
         return True
 
@@ -85,19 +97,21 @@ class KvCache:
                     self.sequences[done].cut(self.sequences[done].n - 1)
                 return False
             sequence.append_one(cell)
+            self.widths.append(stream.width)
             taken.append((stream, [cell], head))
         return True
 
     def _place_split(self, wants: Sequence[tuple[int, int]]) -> bool:
         """Take cells of each sequence's own stream, in the order of llama.cpp's micro-batches."""
         taken, given = list[Taken](), list[tuple[int, CellIds]]()
-        for index, n in equal_parts(wants, self._n_ubatch):
+        for index, n in (part for group in self.cut(wants) for part in group):
             stream = self.sequences[index].stream
             head = stream.head
             cells = stream.take(n)
             if cells is None:
                 self._undo(taken)
                 return False
+            self.widths.append(stream.width)
             taken.append((stream, cells, head))
             given.append((index, cells))
         for index, cells in given:
@@ -142,7 +156,7 @@ class KvCache:
         if end == sequence.n:
             sequence.n = end + delta
         sequence.stream.shift[block] += delta
-        sequence.stream.is_shifted = True
+        sequence.stream.is_shifted = self.is_changed = True
         sequence.stream.head = 0
         sequence.measure()
         return True
@@ -174,6 +188,7 @@ class KvCache:
         else:
             self.store.copy_stream(a.stream.index, b.stream.index)
             b.stream.mirror(a.stream, cells)
+            self.is_changed = True
         b.append(cells)
 
     def apply_shifts(self, model: Model) -> None:

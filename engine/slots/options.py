@@ -14,7 +14,8 @@ class CoreOptions:
     ``n_predict`` is ``-n``, ``n_keep`` ``--keep``, ``slot_prompt_similarity`` ``-sps``, ``cache_ram`` ``-cram`` in MiB
     (−1 no limit, 0 off), ``cache_idle_slots`` ``--cache-idle-slots``, ``cont_batching`` ``-cb``, ``context_shift``
     ``--context-shift``, ``verbosity`` ``-lv``, ``slots_debug`` and ``slots_n_diff`` the environment variables
-    ``LLAMA_SERVER_SLOTS_DEBUG`` and ``…_N_DIFF``, ``special`` ``--special``.
+    ``LLAMA_SERVER_SLOTS_DEBUG`` and ``…_N_DIFF``, ``special`` ``--special``,
+    ``warmup`` ``--warmup``, whose empty run only counts among the graphs.
 
     ``batching`` "static" collects a batch of requests, runs it to its end and only then takes the next. ``check`` runs
     `Core.check_integrity` whenever everything is idle.
@@ -32,4 +33,5 @@ class CoreOptions:
     slots_debug: bool = False
     slots_n_diff: int = 0
     special: bool = False
+    warmup: bool = True
     check: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..context import ContextPlan
 from ..events import Event
 from ..model.interface import Model
+from .graphs import Graphs
 from .kv_cache import KvCache
 from .log import Log
 from .metrics import Metrics
@@ -35,7 +36,7 @@ class CoreState:
         self.slots = tuple(Slot(i, plan.slot_n_ctx, sequence) for i, sequence in enumerate(self.cache.sequences))
         self.queue = TaskQueue()
         self.metrics = Metrics()
-        self.graphs_reused = 0
+        self.graphs = Graphs(self.cache, int(options.warmup and None not in (self.tokenizer.bos, self.tokenizer.eos)))
         self._last_release = -1
         self.store: PromptStore | None = None
         if options.cache_ram != 0:

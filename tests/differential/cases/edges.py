@@ -9,7 +9,7 @@ from ..scenario import DIFFERS, scenario
 from .prompts import each, tokens
 
 LINE = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) (.*)$")
-NUMBERS = re.compile(r"\d+\.\d+|(?<=t_last = )\d+|(?<=graphs reused = )\s*\d+|task -?\d+|id_task = \d+|task id = \d+")
+NUMBERS = re.compile(r"\d+\.\d+|(?<=t_last = )\d+|task -?\d+|id_task = \d+|task id = \d+")
 WANTED = (
     "slot ",
     "srv    send_error",
@@ -61,6 +61,27 @@ def traced(c: Client) -> None:
         c.complete(tokens(20 + seed, seed), 3)
     c.complete(tokens(15, 1) + tokens(5, 7), 2, n_cache_reuse=2)
     c.note("log", [line for line in _log(_settled(c)) if "sampler" not in line])
+
+
+def graphs(flags: str) -> None:
+    """One scenario for the log's count of graphs that were used again."""
+
+    @scenario(f"graphs used again: {flags}", flags, fresh=True)
+    def run(c: Client) -> None:
+        for prompt, n in ((tokens(2), 3), (tokens(100, 1), 180), (tokens(200, 2), 9), ("", 1), (tokens(2), 3)):
+            c.complete(prompt, n, ignore_eos=True)
+        c.complete([tokens(20, 3), tokens(30, 4), tokens(40, 5)], 5)
+        c.complete(tokens(20, 6), 5, n_cmpl=2)
+        c.complete(tokens(24, 6), 5, id_slot=0)
+        c.complete(tokens(240, 7), 30, ignore_eos=True, n_keep=3)
+        c.note("log", _log(_settled(c)))
+
+
+for launch in (
+    "-c 2048 -np 4 --warmup", "-c 2048 -np 2", "-c 2048 -np 3 -kvu -ub 16", "-c 2048 -np 3 -b 64 -ub 16 -cram 0",
+    "-c 768 -np 3 --context-shift", "-c 512 -np 2 -kvu --context-shift",
+):  # fmt: skip
+    graphs(launch)
 
 
 @scenario("the log of a full pool", "-c 256 -np 3 -kvu -cram 0", fresh=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slotview.engine.kv_size import KvShape
 from slotview.engine.slots.kv_cache import KvCache
-from slotview.engine.slots.ubatch import equal_parts
+from slotview.engine.slots.ubatch import equal_parts, micro_batches
 from tests.engine.slots.desk import plan_of
 from tests.engine.stub_model import StubKv, StubModel
 
@@ -179,9 +179,31 @@ def test_a_restored_sequence_stands_in_position_order_whatever_the_cells() -> No
 
 
 def test_split_batches_hold_equal_parts_of_neighbouring_slots() -> None:
-    assert list(equal_parts([(0, 3), (1, 5), (3, 2)], 8)) == [(0, 3), (1, 3), (1, 2), (3, 2)]
-    assert list(equal_parts([(0, 5), (1, 5)], 4)) == [(0, 2), (1, 2), (0, 2), (1, 2), (0, 1), (1, 1)]
-    assert list(equal_parts([(2, 2), (0, 2)], 8)) == [(2, 2), (0, 2)]
+    assert list(equal_parts([(0, 3), (1, 5), (3, 2)], 8)) == [[(0, 3), (1, 3)], [(1, 2)], [(3, 2)]]
+    assert list(equal_parts([(0, 5), (1, 5)], 4)) == [[(0, 2), (1, 2)], [(0, 2), (1, 2)], [(0, 1), (1, 1)]]
+    assert list(equal_parts([(2, 2), (0, 2)], 8)) == [[(2, 2)], [(0, 2)]]
+
+
+def test_batches_of_one_pool_are_cut_anywhere() -> None:
+    assert list(micro_batches([(0, 3), (2, 5), (1, 1)], 4)) == [[(0, 3), (2, 1)], [(2, 4)], [(1, 1)]]
+    assert list(micro_batches([(0, 4)], 4)) == [[(0, 4)]]
+    assert list(micro_batches([], 4)) == []
+
+
+def test_the_width_follows_the_highest_cell_in_steps_of_256() -> None:
+    cache = cache_of(2, 1000)
+    stream = cache.streams[0]
+    assert stream.width == 256
+    cache.place([(0, 256)])
+    assert stream.width == 256
+    cache.place([(1, 1)])
+    assert stream.width == 512
+    cache.place([(0, 300)])
+    assert stream.width == 768
+    cache.remove(0)
+    assert stream.width == 512
+    cache.remove(1)
+    assert stream.width == 256
 
 
 @settings(max_examples=40, deadline=None)
