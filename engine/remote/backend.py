@@ -157,7 +157,7 @@ class RemoteBackend:
             raise BackendError(f"{request.count} requests at once: use 1 to {MOST_REQUESTS}")
         self._refuse_unchosen()
         path, _ = self._known.route("slots")
-        model = self._known.chosen if self._known.kind is Kind.ROUTER else None
+        model = self._known.model_id if self._known.kind is Kind.ROUTER else None
         tickets = self._sender.fire(request, path.removesuffix("/slots") + "/completion", model)
         self.look_now()
         return list(tickets)
@@ -199,8 +199,8 @@ class RemoteBackend:
             return failed(f"{action} of slot {slot} needs a file name")
         path, _ = self._known.route("slots")
         body = {"filename": filename} if filename and action is not SlotAction.ERASE else {}
-        if self._known.kind is Kind.ROUTER and self._known.chosen:
-            body["model"] = self._known.chosen
+        if self._known.kind is Kind.ROUTER and (model := self._known.model_id):
+            body["model"] = model
         return _in_thread(lambda: act(self._address, self._credentials, path, action, slot, body), self.look_now)
 
     def look_now(self) -> None:
@@ -214,7 +214,7 @@ class RemoteBackend:
     @property
     def chosen_model(self) -> str | None:
         """The watched one of a router's models."""
-        return self._known.chosen
+        return self._known.chosen if self._known.entry is None else self._known.entry.name
 
     def choose_model(self, name: str) -> None:
         """Watch one of a router's models."""

@@ -290,4 +290,4 @@ def decode(name: Name, answer: Answer) -> object:
 def _merged(leading: tuple[ModelEntry, ...], others: tuple[ModelEntry, ...]) -> tuple[ModelEntry, ...]:
     """Merge the lists of llama-swap, which has one of running models and one of all models."""
     names = {entry.name for entry in leading}
-    return leading + tuple(ModelEntry(entry.name, "stopped") for entry in others if entry.name not in names)
+    return leading + tuple(replace(entry, state="stopped") for entry in others if entry.name not in names)

@@ -60,18 +60,24 @@ class Known:
     def route(self, name: str) -> tuple[str, dict[str, str]]:
         """Path and parameters of an endpoint of what is watched, such that a router loads no model for it."""
         path = f"/v1/{name}" if name == Name.MODELS and self.kind is not Kind.ROUTER else f"/{name}"
-        if name not in MODEL_ENDS or not self.chosen:
+        model = self.model_id
+        if name not in MODEL_ENDS or not model:
             return path, {}
         if self.kind is Kind.ROUTER:
-            return path, {"model": self.chosen, "autoload": "false"}
-        return (f"/upstream/{quote(self.chosen, safe='/:')}{path}" if self.kind is Kind.SWAP else path), {}
+            return path, {"model": model, "autoload": "false"}
+        return (f"/upstream/{quote(model, safe='/:')}{path}" if self.kind is Kind.SWAP else path), {}
 
     # The model
 
     @property
     def entry(self) -> ModelEntry | None:
         """The chosen model's line in the list of a router or llama-swap."""
-        return next((entry for entry in self.models if entry.name == self.chosen), None)
+        return next((entry for entry in self.models if entry.is_called(self.chosen)), None)
+
+    @property
+    def model_id(self) -> str | None:
+        """The chosen model's name, as the router spells it."""
+        return self.chosen if self.entry is None else self.entry.id
 
     @property
     def is_proxied(self) -> bool:

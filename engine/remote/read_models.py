@@ -16,13 +16,28 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """One model. ``state`` is the router's word; ``args`` the command line of its server, if reported."""
+    """One model. ``state`` is the router's word; ``args`` the command line of its server, if reported.
+
+    ``name`` is fit to be shown; ``spelled`` is the router's own spelling, if it differs. The model answers to its
+    ``aliases``, too.
+    """
 
     name: str
     state: str = ""
     args: tuple[str, ...] = ()
     n_params: int | None = None
     n_ctx_train: int | None = None
+    spelled: str = ""
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """What to ask the router for."""
+        return self.spelled or self.name
+
+    def is_called(self, name: str | None) -> bool:
+        """Whether the model goes by this name."""
+        return name in (self.name, self.id, *self.aliases)
 
 
 def read_models(answer: object) -> tuple[ModelEntry, ...] | None:
@@ -34,7 +49,8 @@ def read_models(answer: object) -> tuple[ModelEntry, ...] | None:
 
 def _entries(rows: list[Any]) -> Iterable[ModelEntry]:
     for row in map(as_map, rows):
-        name = as_text(first(row, "id", "name", "model"))
+        told = first(row, "id", "name", "model")
+        name = as_text(told)
         if name:
             meta = as_map(row.get("meta"))
             status = row.get("status")
@@ -44,6 +60,8 @@ def _entries(rows: list[Any]) -> Iterable[ModelEntry]:
                 args=_words(as_map(status).get("args")),
                 n_params=as_count(meta.get("n_params")) or None,
                 n_ctx_train=as_count(meta.get("n_ctx_train")) or None,
+                spelled=str(told) if told != name else "",
+                aliases=_words(row.get("aliases")),
             )
 
 
@@ -65,5 +83,12 @@ def read_running(answer: object) -> tuple[ModelEntry, ...] | None:
     rows = [] if rows is None else rows
     if not isinstance(rows, list):
         return None
-    named = ((as_text(row.get("model")), as_text(row.get("state"), 40) or "") for row in map(as_map, rows))
-    return tuple(ModelEntry(name, state) for name, state in named if name)
+    return tuple(_running(rows))
+
+
+def _running(rows: list[Any]) -> Iterable[ModelEntry]:
+    for row in map(as_map, rows):
+        told = row.get("model")
+        name = as_text(told)
+        if name:
+            yield ModelEntry(name, as_text(row.get("state"), 40) or "", spelled=str(told) if told != name else "")

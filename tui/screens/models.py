@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.cells import cell_len
 from textual import on
 from textual.content import Content
 from textual.widget import Widget
@@ -11,6 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from slotview.engine.plain import plain
+from slotview.widgets.line import cut_middle, pad
 
 from .dialog import Dialog
 
@@ -30,7 +32,7 @@ class ModelScreen(Dialog[str]):
 
     def inside(self) -> Iterable[Widget]:
         """Make the list."""
-        width = max((len(plain(name, 50)) for name, _ in self._models), default=0)
+        width = max((cell_len(_shown(name)) for name, _ in self._models), default=0)
         yield OptionList(*(Option(_line(name, state, width)) for name, state in self._models), compact=True)
         yield Static("A model that is not loaded is not loaded by looking at it.", markup=False, classes="hint gap")
 
@@ -41,4 +43,9 @@ class ModelScreen(Dialog[str]):
 
 def _line(name: str, state: str, width: int) -> Content:
     style = "$text-success" if state == "loaded" else "$foreground 60%"
-    return Content.assemble(f"{plain(name, 50):<{width}}  ", (plain(state, 40), style))
+    return Content.assemble(f"{pad(_shown(name), width)}  ", (plain(state, 40), style))
+
+
+def _shown(name: str) -> str:
+    """A name that fits the dialog; both its ends tell it from others."""
+    return cut_middle(plain(name, 200), 50)

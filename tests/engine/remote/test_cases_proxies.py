@@ -148,6 +148,17 @@ def test_c99_a_model_that_is_on_its_way(state: str, told: str) -> None:
     assert (code, found["health"]["message"]) == (ExitCode.LOADING, f"big is {told}")
 
 
+@pytest.mark.parametrize("asked_for", ["\u26a1\ufe0ffast", "\u26a1\u2426fast", "quick"])
+def test_c99_a_model_is_asked_for_by_the_name_that_the_router_gave_it(asked_for: str) -> None:
+    entry = {"id": "\u26a1\ufe0ffast", "aliases": ["quick"], "status": {"value": "loaded"}}
+    routes = router() | {"/models": json_reply({"data": [entry]})}
+    routes |= {path: healthy()[path] for path in ("/slots", "/metrics")}
+    with FakeServer(routes) as server, watching(server, model=asked_for) as backend:
+        server.wait_for("/slots")
+        assert server.asked("/slots")[0].query["model"] == "\u26a1\ufe0ffast"
+        assert backend.chosen_model == "\u26a1\u2426fast"
+
+
 def test_c99_requests_and_actions_carry_the_model_in_their_body() -> None:
     routes = router() | {
         "/completion": recorded("completion_stream"),
