@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slotview.engine.observe.continuity import is_current
-from slotview.engine.observe.meaning import LAST_TOLD, busy_meaning, slots_unknown
+from slotview.engine.observe.meaning import AS_LAST_REPORTED, busy_meaning, slots_unknown
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
@@ -48,7 +48,7 @@ def _words(snapshot: Snapshot) -> str:
     if snapshot.busy is None:
         return plain(slots_unknown(snapshot), _TEXT_LIMIT)
     if not is_current(snapshot):
-        return LAST_TOLD
+        return AS_LAST_REPORTED
     return busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.now)
 
 

@@ -12,7 +12,7 @@ from .panel import LinePanel
 
 __all__ = ["HeaderBar"]
 
-_NOT_TOLD = "not told"
+_NOT_TOLD = "unknown"
 _NOT_KNOWN = "not known"
 _TEXT_LIMIT = 200
 _TONES = {

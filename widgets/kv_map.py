@@ -30,7 +30,7 @@ class KvMap(LinePanel):
         if look.snapshot.slots is None:
             return _in_words(plain(slots_unknown(look.snapshot), _TEXT_LIMIT), width)[:height]
         if pool.cells is None:
-            why = plain(pool.why or "no endpoint tells it", _TEXT_LIMIT)
+            why = plain(pool.why or "no endpoint reports it", _TEXT_LIMIT)
             return [(("pool size unknown", "strong"),), *_in_words(why, width)][:height]
         rows = max(1, (height or 8) - 1)
         per_block = max(1, -(-pool.cells // max(1, rows * width)))

@@ -19,7 +19,7 @@ __all__ = ["PoolBar"]
 
 _MIN_SLOT_BAR = 8
 _TEXT_LIMIT = 300
-_RAM_NOTE = "prompts kept in RAM (--cache-ram) are not shown: no endpoint tells them"
+_RAM_NOTE = "prompts kept in RAM (--cache-ram) are not shown: no endpoint reports them"
 
 
 class PoolBar(LinePanel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slotview.engine.observe.continuity import is_current
-from slotview.engine.observe.meaning import LAST_TOLD, waiting_meaning
+from slotview.engine.observe.meaning import AS_LAST_REPORTED, waiting_meaning
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot, WaitingRequest, WaitingView
 
@@ -27,7 +27,7 @@ class WaitingPanel(LinePanel):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id, classes=classes)
-        self._chart = Chart(lambda point: point.waiting, "waiting")
+        self._chart = Chart(lambda point: point.waiting, "waiting", least=1)
 
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make numbers, names and chart."""
@@ -63,7 +63,7 @@ def _number(waiting: WaitingView) -> Line:
 
 def _meaning(snapshot: Snapshot) -> str:
     if snapshot.waiting.count is not None and not is_current(snapshot):
-        return LAST_TOLD
+        return AS_LAST_REPORTED
     n_slots = None if snapshot.slots is None else len(snapshot.slots)
     words = waiting_meaning(snapshot.waiting, snapshot.busy, n_slots, snapshot.facts.batching)
     words = plain(words, 200)

@@ -6,7 +6,7 @@ from ..snapshot import HealthState, KvPool, SlotView, Snapshot, Totals, WaitingV
 from .words import count, percent, plural
 
 __all__ = [
-    "LAST_TOLD",
+    "AS_LAST_REPORTED",
     "busy_meaning",
     "context_share",
     "pool_meaning",
@@ -18,7 +18,7 @@ __all__ = [
     "waiting_meaning",
 ]
 
-LAST_TOLD = "the last that was told"
+AS_LAST_REPORTED = "as last reported"
 """Stands for a meaning beside numbers that are old."""
 
 NEAR_ONE = 1.3
@@ -28,19 +28,19 @@ NEAR_ALL = 0.85  # share of the slots
 def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, waiting: int | None) -> str:
     """What busy slots say about concurrency. ``average``: busy slots per decode, as counted by the server."""
     if busy is None or not n_slots:
-        return "the server does not tell its slots"
+        return "the server does not show its slots"
     if average is not None and average <= NEAR_ONE and waiting and n_slots > 1 and busy < n_slots:
         return "near 1 while requests wait: concurrency is not the bottleneck"
     if busy >= n_slots and waiting:
-        return "all busy and requests wait: more slots would help until memory ends"
+        return "all busy and requests wait: more slots would help while memory lasts"
     if waiting:
         return f"{plural(n_slots - busy, 'slot')} free, yet requests wait"
     if average is not None and average >= NEAR_ALL * n_slots and n_slots > 1:
-        return "near the slot count: if requests wait, more slots help until memory ends"
+        return "near the slot count: if requests wait, more slots help while memory lasts"
     if busy == 0:
         return "all slots idle"
     if busy >= n_slots:
-        return "all slots busy" + (", nobody waits" if waiting == 0 else "")
+        return "all slots busy" + (", the queue is empty" if waiting == 0 else "")
     return f"{plural(n_slots - busy, 'slot')} free: a new request starts at once"
 
 
@@ -50,7 +50,7 @@ def slots_unknown(snapshot: Snapshot) -> str:
     state = snapshot.health.state
     if note and state is not HealthState.KEY:  # it calls the key invalid, even if none was given
         return note
-    return "the server does not tell its slots" if state is HealthState.OK else f"not known: {state.value}"
+    return "the server does not show its slots" if state is HealthState.OK else f"not known: {state.value}"
 
 
 def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None, batching: str | None = None) -> str:
@@ -62,7 +62,7 @@ def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None,
     if waiting.requests and all(request.kind != "completion" for request in waiting.requests):
         return "slot actions wait for a busy slot; no request waits"
     if waiting.count == 0:
-        return "nobody waits"
+        return "the queue is empty"
     if batching == "static":
         return "until the batch has ended"
     if busy is not None and n_slots and busy < n_slots:
@@ -75,7 +75,7 @@ def pool_meaning(pool: KvPool) -> str:
     if pool.cells is None:
         return pool.why or _unknown_size(pool)
     if pool.active is None or pool.cached is None or pool.free is None:
-        return f"{count(pool.cells)} cells; what they hold is not told"
+        return f"{count(pool.cells)} cells; what they hold is not reported"
     if pool.unified is False:
         return "split: a full slot stops alone, the others go on"
     if pool.active >= 0.9 * pool.cells:
@@ -88,7 +88,7 @@ def pool_meaning(pool: KvPool) -> str:
 def _unknown_size(pool: KvPool) -> str:
     if pool.candidates:
         return f"pool size unknown ({' or '.join(count(size) for size in sorted(pool.candidates))})"
-    return "pool size unknown: no endpoint tells it"
+    return "pool size unknown: no endpoint reports it"
 
 
 def context_share(slot: SlotView) -> float | None:
@@ -114,7 +114,7 @@ def prefill_text(slot: SlotView, rate: float | None = None) -> str:
     elif done is not None:
         text = f"{count(done)} so far"
     else:
-        text = "prompt, progress not told"
+        text = "prompt, progress not reported"
     return text if rate is None else f"{text}, {count(rate)} tok/s"
 
 

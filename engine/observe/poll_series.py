@@ -55,7 +55,7 @@ def _pool(slots: tuple[SlotView, ...]) -> KvPool:
     """Sums over the slots, if all of them report their tokens; the size of the pool is never reported."""
     active, cached = tokens_held(slots, busy=True), tokens_held(slots, busy=False)
     if active is None or cached is None:
-        return KvPool(why="the recording does not tell the tokens of its slots")
+        return KvPool(why="the recording does not hold the tokens of its slots")
     limits = {slot.n_ctx for slot in slots}
     sizes = possible_sizes(limits.pop() if len(limits) == 1 else None, len(slots))
     return KvPool(active=active, cached=cached, estimated=True, candidates=sizes)

@@ -43,7 +43,7 @@ def maybe_full(scene: Scene) -> Finding | None:
     return Finding(
         "pool-maybe-full",
         f"if the slots share one pool of {count(cells)}, it is {how}",
-        f"{count(pool.active)} tokens active ({_shares(scene.busy)}); pool not told: {sizes}",
+        f"{count(pool.active)} tokens active ({_shares(scene.busy)}); pool size not reported: {sizes}",
         "started with -kvu or without -np: larger -c or -np N; split slots are safe",
         slots=tuple(slot.id for slot in scene.busy),
     )

@@ -48,5 +48,5 @@ def _result(action: SlotAction, slot: int, body: bytes) -> SlotActionResult:
         raise BackendError(f"{action} of slot {slot}: the server says that it was slot {told}")
     count = as_count(fields.get(_COUNTS[action]))
     if count is None:
-        raise BackendError(f"{action} of slot {slot}: the answer does not tell how many tokens")
+        raise BackendError(f"{action} of slot {slot}: the answer does not say how many tokens")
     return SlotActionResult(action, slot, count, f"slot {slot}: {count} tokens {_DONE[action]}")

@@ -37,7 +37,7 @@ class DetailRequests:
         for slot, future in waiting:
             details = read_details(body, slot)
             if details is None:
-                future.set_exception(BackendError(f"the server did not tell about slot {slot}"))
+                future.set_exception(BackendError(f"the server said nothing about slot {slot}"))
             else:
                 future.set_result(details)
 

@@ -34,7 +34,7 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
     if isinstance(error, OSError):  # before any connection: the transport wraps those of sockets
         return Fault.TLS, "SSL_CERT_FILE names no certificate file"
     if isinstance(error, ImportError):
-        return Fault.OTHER, "a SOCKS proxy is not spoken here; unset ALL_PROXY, or add the host to NO_PROXY"
+        return Fault.OTHER, "SOCKS proxies are not supported; unset ALL_PROXY, or add the host to NO_PROXY"
     if isinstance(error, httpx.RemoteProtocolError):
         return _protocol_fault(lower)
     if isinstance(error, httpx.ReadError | httpx.WriteError):
@@ -45,12 +45,12 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
 def _protocol_fault(lower: str) -> tuple[Fault, str]:
     """What came was not HTTP, ended too early, or broke HTTP's rules."""
     if lower.startswith("illegal "):
-        return Fault.NOT_HTTP, "something that is no HTTP"
+        return Fault.NOT_HTTP, "something that is not HTTP"
     if "complete message body" in lower:
         return Fault.DROPPED, "the answer was cut off"
     if "disconnected" in lower:
         return Fault.DROPPED, "the connection was dropped"
-    return Fault.GARBLED, f"no valid HTTP ({plain(lower, 80)})"
+    return Fault.GARBLED, f"invalid HTTP ({plain(lower, 80)})"
 
 
 def _connect_fault(lower: str) -> Fault:

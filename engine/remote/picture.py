@@ -117,7 +117,7 @@ def _waiting(known: Known) -> WaitingView:
     is_kept = count is not None and (known.link.up is False or state is EndpointState.UNKNOWN)
     if state is EndpointState.OK or is_kept:
         age = f"{known.deferred_age:.0f} s older than the slots" if known.deferred_age else None
-        return WaitingView(count, why=age if count is not None else "unknown (/metrics does not tell)")
+        return WaitingView(count, why=age if count is not None else "unknown (/metrics does not say)")
     return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
 
 
@@ -165,11 +165,11 @@ def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | Non
     if ratio is not None and not told:
         return f"the server reports {min(ratio, 1.0):.0%} of its cells used"
     if known.slots and not told:
-        return "this server does not tell the tokens of its slots"
+        return "this server does not report the tokens of its slots"
     if cells is None and candidates:
         unified, split = (f"{number:,}".replace(",", " ") for number in candidates)
-        return f"{unified} if unified, {split} if split: no endpoint tells which"
-    return None if cells is not None else "no endpoint tells it"
+        return f"{unified} if unified, {split} if split: no endpoint says which"
+    return None if cells is not None else "no endpoint reports it"
 
 
 def _poll(known: Known, now: float) -> PollView:
@@ -188,9 +188,9 @@ def _note(known: Known, now: float) -> str:
     if known.state(Name.SLOTS) is EndpointState.TOO_LARGE:
         return f"answer too large, looking every {cadence.gap:.0f} s"
     if known.holds and known.kind is Kind.SWAP:
-        return "idle, not looking, so that llama-swap may unload the model"
+        return "idle, not polling, so that llama-swap can unload the model"
     if known.holds:
-        return "idle, not looking; /metrics tells when work begins"
+        return "idle, not polling; /metrics will show when work begins"
     if cadence.idle_gap is not None and known.slots is not None:
         note = f"idle, looking every {cadence.gap:.0f} s"
         sleepless = cadence.at_cap and known.may_sleep

@@ -143,7 +143,7 @@ def read_details(answer: object, slot: int) -> SlotDetails | None:
         params=MappingProxyType(dict(_shown(params.items()))),
         prompt=_long_text(row.get("prompt")),
         generated=_long_text(row.get("generated")),
-        note="" if "prompt" in row else "texts are told only with LLAMA_SERVER_SLOTS_DEBUG=1 on the server",
+        note="" if "prompt" in row else "the server shows texts only with LLAMA_SERVER_SLOTS_DEBUG=1",
     )
 
 

@@ -68,7 +68,7 @@ def preview(
     model = facts or _told(snapshot)
     result = RetunePreview(
         flags=flags,
-        notes=(_LOST, "add the other flags the server was started with; no endpoint tells them"),
+        notes=(_LOST, "add the other flags the server was started with; no endpoint reports them"),
         unknown=tuple(_unknown(flags, snapshot, model, facts)),
         command=command_line(flags, snapshot, address, has_key=has_key),
     )

@@ -22,8 +22,8 @@ class HealthJson(_Part):
     """Whether the server works."""
 
     state: str = Field(description="ok, loading, refused, no answer, not scheduling, key needed, asleep, …")
-    message: str = Field(description="what is the case, one line")
-    advice: str = Field(description="what to do, one line")
+    message: str = Field(description="what is going on, in one line")
+    advice: str = Field(description="what to do about it, in one line")
 
 
 class ServerJson(_Part):
@@ -44,7 +44,7 @@ class EndpointJson(_Part):
     """What one endpoint said last."""
 
     state: str = Field(description="ok, switched off, absent, key needed, loading, no answer, unreadable, …")
-    note: str = Field(description="its own words where it refused")
+    note: str = Field(description="its own words if it refused")
     seconds: float | None = Field(description="how long the answer took")
 
 
@@ -52,7 +52,7 @@ class SlotJson(_Part):
     """One slot."""
 
     id: int = Field(description="the slot's number")
-    state: str = Field(description="unused, idle, prompt, generating, or busy where the server does not tell with what")
+    state: str = Field(description="unused, idle, prompt, generating, or busy if the server does not say with what")
     n_ctx: int | None = Field(description="its limit, tokens")
     task: int | None = Field(description="the running task, or the last one")
     n_tokens: int | None = Field(description="tokens it holds, prompt and answer together")
@@ -74,7 +74,7 @@ class WaitingJson(_Part):
 class PoolJson(_Part):
     """The KV cells of all slots."""
 
-    cells: int | None = Field(description="its size, tokens; no endpoint tells it for more than one slot")
+    cells: int | None = Field(description="its size, tokens; no endpoint reports it for more than one slot")
     candidates: list[int] = Field(description="what the size may be, tokens")
     active: int | None = Field(description="tokens in busy slots, summed over the slots")
     cached: int | None = Field(description="tokens kept in idle slots, summed over the slots")
@@ -103,7 +103,7 @@ class SnapshotJson(_Part):
     health: HealthJson
     server: ServerJson
     busy: int | None = Field(description="busy slots")
-    slots: list[SlotJson] | None = Field(description="all slots, or null where the server does not show them")
+    slots: list[SlotJson] | None = Field(description="all slots, or null if the server does not show them")
     waiting: WaitingJson
     pool: PoolJson
     totals: TotalsJson

@@ -41,7 +41,7 @@ def judge(known: Known, host: str, *, credentials: Credentials = NOBODY, now: fl
     if known.silent_since(now) is not None:
         return _not_answering(known.silent_since(now), now)
     if known.turns.are_taken(now):
-        advice = "attach to each of them at its own address, not through what shares the work out"
+        advice = "attach to each of them at its own address, not through the load balancer"
         return Health(HealthState.ERROR, "several servers answer here in turn: no two answers belong together", advice)
     if known.is_proxied and (known.chosen is None or not known.is_ready):
         return _unchosen(known, credentials)
@@ -66,7 +66,7 @@ def _unreachable(known: Known, host: str, now: float) -> Health:
         text = f"this is not a llama-server: it answers with {link.message}"
         return Health(HealthState.FOREIGN, text, _PORT_ADVICE, link.down_since)
     if link.fault is Fault.DROPPED and not link.was_up:
-        text = f"{host} takes the connection and closes it without an answer"
+        text = f"{host} accepts the connection and closes it without an answer"
         return Health(HealthState.NO_ANSWER, text, _PORT_ADVICE, link.down_since)
     if link.fault is Fault.UNREACHABLE:
         return Health(HealthState.NO_ANSWER, f"host not reachable: {host}", "check the network", link.down_since)
@@ -125,7 +125,7 @@ def _unlisted(kind: str, listed: Endpoint, known: Known, given: Credentials) -> 
     if listed.state is EndpointState.KEY:
         return _key(known, given)
     said = listed.refusal.told if listed.refusal else listed.note
-    return Health(HealthState.ERROR, f"the {kind} does not tell its models: {said}", "is there a proxy in between?")
+    return Health(HealthState.ERROR, f"the {kind} does not list its models: {said}", "is there a proxy in between?")
 
 
 def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
@@ -210,7 +210,7 @@ def _of_slots(known: Known, now: float) -> Health:
 def _arriving(known: Known, waited: float) -> Health:
     """The server has answered; the answer is slow to arrive, which is not the server's fault."""
     state = HealthState.CONNECTING if known.slots is None else HealthState.OK
-    advice = "a slow line, or a large answer: LLAMA_SERVER_SLOTS_DEBUG sends all prompts with it"
+    advice = "a slow connection, or a large answer: LLAMA_SERVER_SLOTS_DEBUG sends all prompts with it"
     return Health(state, f"an answer from /slots has been arriving for {waited:.0f} s", advice)
 
 
@@ -224,7 +224,7 @@ def _unanswered(slots: Endpoint, since: float) -> Health:
 
 def _too_often(refusal: Refusal) -> Health:
     """A proxy limits questions; llama-server itself does not."""
-    return Health(HealthState.ERROR, f"asked too often ({refusal.told})", "a proxy limits questions: use --interval 10")
+    return Health(HealthState.ERROR, f"asked too often ({refusal.told})", "a proxy limits requests: use --interval 10")
 
 
 def _stalled(known: Known, since: float, now: float) -> Health:

@@ -77,7 +77,7 @@ def test_without_a_keyboard_one_line_says_so() -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert "input is no terminal" in done.stderr
+    assert "input is not a terminal" in done.stderr
 
 
 @pytest.mark.parametrize("keys", [b"", b"?"])

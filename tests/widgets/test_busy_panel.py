@@ -42,13 +42,13 @@ def test_old_slots_say_nothing_about_a_new_request() -> None:
     for state in (HealthState.REFUSED, HealthState.ASLEEP):
         lines = drawn(BusyPanel(), look(attached(health=Health(state))), 78).splitlines()
         assert "were busy" in lines[0]
-        assert lines[1] == "the last that was told"
+        assert lines[1] == "as last reported"
 
 
 def test_untold_slots_are_unknown() -> None:
     text = drawn(BusyPanel(), look(snapshot(None, totals=Totals())), 78)
     assert text.startswith("– of 4 busy now")
-    assert "does not tell its slots" in text
+    assert "does not show its slots" in text
     assert drawn(BusyPanel(), NO_LOOK, 78).startswith("– busy now")
 
 
@@ -83,5 +83,5 @@ def test_a_low_and_narrow_panel_has_room_for_the_words() -> None:
     assert drawn(BusyPanel(), look(busy), 38, 3).splitlines() == [
         "3 of 3 busy now · average 2.41",
         "all busy and requests wait: more slots",
-        "would help until memory ends",
+        "would help while memory lasts",
     ]

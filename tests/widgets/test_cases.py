@@ -29,7 +29,7 @@ def test_c06_n_ctx_is_per_slot_and_the_pool_unknown() -> None:
     assert "n_ctx per slot 65 536" in header
     assert "pool unknown (65 536 or 131 072)" in header
     assert "32 768" not in header  # neither divided
-    assert "-c not told" in header  # nor multiplied
+    assert "-c unknown" in header  # nor multiplied
 
 
 def test_c13_a_pool_that_may_be_full_is_seen_although_no_slot_is() -> None:
@@ -68,7 +68,7 @@ def test_c32_a_queue_that_is_not_told_is_unknown() -> None:
 async def test_c42_an_idle_slot_without_tokens_does_not_say_that_nothing_is_cached() -> None:
     (row,) = await rows(SlotView(0, SlotState.IDLE, 4096, 5, 0))
     assert row.split()[-1] == "–"
-    assert "no endpoint tells them" in drawn(PoolBar(), look(attached()), 118)
+    assert "no endpoint reports them" in drawn(PoolBar(), look(attached()), 118)
     assert "cache-ram" not in drawn(PoolBar(), look(), 118)  # the embedded engine keeps nothing hidden
 
 

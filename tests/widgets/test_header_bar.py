@@ -26,7 +26,7 @@ def test_the_embedded_engine_fits_in_three_lines() -> None:
 def test_a_server_that_tells_little_fits_in_two_lines_with_all_unknown_named() -> None:
     assert header(attached()).splitlines() == [
         "http://127.0.0.1:8080 · SmolLM2-135M-Instruct     ● ok · < 1 s old · every 1 s",
-        "-c not told · -np 2 · KV mode not told · 65 536/slot · pool 65 536 or 131 072?",
+        "-c unknown · -np 2 · KV mode unknown · 65 536/slot · pool 65 536 or 131 072?",
     ]
 
 
@@ -48,7 +48,7 @@ def test_the_interval_is_told_once() -> None:
 
 def test_with_room_the_unknown_is_said_in_full() -> None:
     text = header(attached(), width=118)
-    assert "split or unified not told" in text
+    assert "split or unified unknown" in text
     assert "n_ctx per slot 65 536" in text
     assert "pool unknown (65 536 or 131 072)" in text
 

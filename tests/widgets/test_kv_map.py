@@ -22,8 +22,8 @@ def test_busy_idle_and_free_differ_in_tone() -> None:
 
 def test_a_pool_of_unknown_size_has_no_map() -> None:
     assert drawn(KvMap(), look(attached()), 64).startswith("pool size unknown")
-    assert "does not tell its slots" in drawn(KvMap(), look(snapshot(None)), 64)
-    why = "8 192 if unified, 32 768 if split: no endpoint tells which"
+    assert "does not show its slots" in drawn(KvMap(), look(snapshot(None)), 64)
+    why = "8 192 if unified, 32 768 if split: no endpoint says which"
     narrow = drawn(KvMap(), look(attached(pool=KvPool(candidates=(8192, 32768), why=why))), 40)
     assert " ".join(narrow.split()) == f"pool size unknown {why}", "no word is lost"
 

@@ -71,7 +71,7 @@ async def test_why_there_are_no_slots_follows_the_server() -> None:
 
 async def test_no_slots_and_untold_slots_are_not_the_same() -> None:
     assert "no slots" in "\n".join(await shown(look(snapshot(()))))
-    assert "the server does not tell its slots" in "\n".join(await shown(look(snapshot(None))))
+    assert "the server does not show its slots" in "\n".join(await shown(look(snapshot(None))))
     off = replace(FACTS, endpoints={"/slots": EndpointView(EndpointState.OFF, "switched off: start it with --slots")})
     assert "start it with --slots" in "\n".join(await shown(look(snapshot(None, facts=off))))
 

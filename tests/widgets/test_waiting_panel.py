@@ -1,3 +1,4 @@
+from slotview.engine.observe.observation import Observation, Point
 from slotview.engine.snapshot import Health, HealthState, WaitingRequest, WaitingView
 from slotview.widgets.waiting_panel import WaitingPanel
 from tests.widgets.host import drawn
@@ -25,7 +26,13 @@ def test_a_queue_that_is_not_told_is_unknown_and_not_empty() -> None:
 
 
 def test_an_empty_queue_says_so() -> None:
-    assert waiting(WaitingView(0, ())).startswith("0 wait · nobody waits")
+    assert waiting(WaitingView(0, ())).startswith("0 wait · the queue is empty")
+
+
+def test_a_short_wait_is_measured_against_a_whole_request() -> None:
+    short = Observation(history=tuple(Point(NOW - 10 + i, waiting=int(i == 5)) for i in range(10)))
+    lines = drawn(WaitingPanel(), look(observation=short), 60, 12).splitlines()
+    assert [line.split()[0] for line in lines if line.strip()[:1] in ("0", "1")][-2:] == ["1", "0"]
 
 
 def test_one_waits_and_two_wait() -> None:
@@ -59,4 +66,4 @@ def test_a_low_panel_has_number_and_names() -> None:
 
 def test_an_old_number_says_nothing_about_now() -> None:
     gone = snapshot(waiting=WaitingView(0), health=Health(HealthState.NO_ANSWER))
-    assert drawn(WaitingPanel(), look(gone), 78, None).startswith("0 wait · the last that was told")
+    assert drawn(WaitingPanel(), look(gone), 78, None).startswith("0 wait · as last reported")

@@ -68,7 +68,7 @@ def _check_terminal() -> None:
     if os.environ.get("TERM") in DUMB_TERMINALS:
         fail(f"TERM={os.environ['TERM']}: no screen can be drawn on this terminal; {INSTEAD}", 2)
     if not sys.stdin.isatty():
-        fail(f"its input is no terminal, so it would hear no key; {INSTEAD}", 2)
+        fail(f"standard input is not a terminal, so no key could be pressed; {INSTEAD}", 2)
 
 
 @contextmanager

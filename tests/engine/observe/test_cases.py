@@ -129,7 +129,7 @@ def test_c15_what_idle_slots_keep_is_reclaimable() -> None:
 
 
 def test_c20_no_pool_size_is_not_an_empty_pool() -> None:
-    assert pool_meaning(KvPool()) == "pool size unknown: no endpoint tells it"
+    assert pool_meaning(KvPool()) == "pool size unknown: no endpoint reports it"
     assert watch([look(0.0, idle(0, 1))]).history[-1].pool_used is None
 
 
@@ -166,7 +166,7 @@ def test_c32_unknown_queue_is_not_an_empty_one() -> None:
     assert seen.history[-1].waiting is None
     assert keys(seen) == []
     assert waiting_meaning(WaitingView(), 4, 4) == "unknown (server started without --metrics)"
-    assert waiting_meaning(WaitingView(0), 4, 4) == "nobody waits"
+    assert waiting_meaning(WaitingView(0), 4, 4) == "the queue is empty"
 
 
 def test_c42_what_lies_in_ram_is_not_shown_as_zero() -> None:

@@ -22,17 +22,17 @@ from .polls import generating, prefilling
     ("busy", "n_slots", "average", "waiting", "words"),
     [
         (1, 4, 1.05, 3, "concurrency is not the bottleneck"),
-        (4, 4, 3.9, 4, "more slots would help until memory ends"),
-        (4, 4, 1.05, 4, "more slots would help until memory ends"),
+        (4, 4, 3.9, 4, "more slots would help while memory lasts"),
+        (4, 4, 1.05, 4, "more slots would help while memory lasts"),
         (3, 4, 3.9, 0, "near the slot count: if requests wait, more slots help"),
         (1, 1, 1.0, 2, "more slots would help"),
         (0, 4, None, None, "all slots idle"),
         (0, 4, 0.0, 0, "all slots idle"),
-        (4, 4, 2.0, 0, "all slots busy, nobody waits"),
+        (4, 4, 2.0, 0, "all slots busy, the queue is empty"),
         (4, 4, 2.0, None, "all slots busy"),
         (2, 4, 2.0, 0, "2 slots free: a new request starts at once"),
         (2, 4, 3.9, 3, "2 slots free, yet requests wait"),
-        (None, None, None, None, "does not tell"),
+        (None, None, None, None, "does not show its slots"),
     ],
 )
 def test_busy(busy: int | None, n_slots: int | None, average: float | None, waiting: int | None, words: str) -> None:
@@ -52,7 +52,7 @@ def test_waiting_beside_an_idle_slot() -> None:
 
 def test_waiting_beside_an_idle_slot_of_a_static_batch() -> None:
     assert "until the batch has ended" in waiting_meaning(WaitingView(2), 1, 2, "static")
-    assert waiting_meaning(WaitingView(0), 1, 2, "static") == "nobody waits"
+    assert waiting_meaning(WaitingView(0), 1, 2, "static") == "the queue is empty"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_waiting_beside_an_idle_slot_of_a_static_batch() -> None:
         (KvPool(unified=True, cells=2048, active=2000, cached=0), "98 % active: when it is full"),
         (KvPool(unified=True, cells=2048, active=100, cached=48), "1 948 cells can still be used"),
         (KvPool(unified=False, cells=8192, active=8000, cached=0), "a full slot stops alone"),
-        (KvPool(unified=True, cells=2048), "what they hold is not told"),
+        (KvPool(unified=True, cells=2048), "what they hold is not reported"),
         (KvPool(why="not told by an older server"), "not told by an older server"),
     ],
 )
@@ -71,7 +71,7 @@ def test_pool(pool: KvPool, words: str) -> None:
 
 
 def test_prefill_with_nothing_told() -> None:
-    assert prefill_text(prefilling(0, 1, None)) == "prompt, progress not told"
+    assert prefill_text(prefilling(0, 1, None)) == "prompt, progress not reported"
 
 
 def test_prefill_counts_what_was_cached() -> None:

@@ -129,7 +129,7 @@ def test_actions_that_the_server_refuses() -> None:
     ("reply", "words"),
     [
         (json_reply({"id_slot": 3, "n_erased": 5}), "the server says that it was slot 3"),
-        (json_reply({"id_slot": 0, "n_erased": -5}), "does not tell how many tokens"),
+        (json_reply({"id_slot": 0, "n_erased": -5}), "does not say how many tokens"),
         (Reply(status=302, headers={"Location": "https://u:secret@h/login?token=1"}), "a redirect to https://h/login$"),
         (HTML, "a web page instead of JSON"),
     ],

@@ -20,7 +20,7 @@ def test_c06_context_of_props_is_one_slots() -> None:
     assert snapshot.pool.cells is None
     assert snapshot.pool.unified is None
     assert snapshot.pool.candidates == (65536, 131072)
-    assert snapshot.pool.why == "65 536 if unified, 131 072 if split: no endpoint tells which"
+    assert snapshot.pool.why == "65 536 if unified, 131 072 if split: no endpoint says which"
 
 
 def test_c06_one_slot_leaves_no_doubt_about_the_pool() -> None:
@@ -87,7 +87,7 @@ OLD_SLOT = {"id": 0, "n_ctx": 2048, "state": 1, "task_id": 4, "next_token": {"n_
     ("told", "ratio", "why"),
     [
         (metrics(kv_cache_usage_ratio=0.25, requests_deferred=0), 0.25, "the server reports 25% of its cells used"),
-        (metrics(requests_deferred=0), None, "this server does not tell the tokens of its slots"),
+        (metrics(requests_deferred=0), None, "this server does not report the tokens of its slots"),
     ],
 )
 def test_c20_old_servers_and_forks(told: Reply, ratio: float | None, why: str) -> None:

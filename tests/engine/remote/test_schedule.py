@@ -77,7 +77,7 @@ def test_metrics_make_looking_at_long_idle_slots_needless() -> None:
     simulation = Simulation(server())
     simulation.run(400)
     assert gaps(simulation.times("/slots")) == [1, 2, 4, 8, 16, 32]
-    assert note(simulation) == "idle, not looking; /metrics tells when work begins"
+    assert note(simulation) == "idle, not polling; /metrics will show when work begins"
     assert simulation.known.slots_at == pytest.approx(simulation.now, abs=2)
 
 
