@@ -90,18 +90,19 @@ def test_a_shifted_sequence_is_saved_in_cell_order_with_its_positions() -> None:
     assert desk.answer([*held, 44], n_predict=1).timings.cache_n == len(held)
 
 
-def test_the_answer_counts_tokens_and_bytes_and_repeats_the_id() -> None:
-    desk = Desk(parallel=2, ctx_size=512)
-    desk.answer(numbered(10), n_predict=1, id_slot=1)
-    task = desk.act("save", 5)
+@pytest.mark.parametrize("id_slot", [4, 5, 7])
+def test_the_answer_counts_tokens_and_bytes_and_repeats_the_id(id_slot: int) -> None:
+    desk = Desk(parallel=4, ctx_size=1024)
+    desk.answer(numbered(10), n_predict=1, id_slot=id_slot % 4)
+    task = desk.act("save", id_slot)
     desk.run()
     done = desk.done(task)
-    assert (done.id_slot, done.n_tokens, done.n_bytes) == (5, 10, len(done.data or b""))
+    assert (done.id_slot, done.n_tokens, done.n_bytes) == (id_slot, 10, len(done.data or b""))
     task = desk.act("restore", -2, (done.data or b"") + b"more")
     desk.run()
     assert (desk.done(task).id_slot, desk.done(task).n_tokens) == (-2, 10)
     assert desk.done(task).n_bytes == done.n_bytes
-    assert desk.held == [10, 10]
+    assert desk.held[2] == 10
 
 
 @pytest.mark.parametrize("cut", [0, 3, 11, 40, 60, 100, -1, -5])

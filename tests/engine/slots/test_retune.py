@@ -9,6 +9,7 @@ import pytest
 from slotview.engine.backend import RetuneReport
 from slotview.engine.events import Retuned, TaskStarted
 from slotview.engine.slots.core import Core
+from slotview.engine.snapshot import SlotState
 from tests.engine.slots.desk import STEP_US, Desk, numbered, plan_of
 
 
@@ -54,6 +55,20 @@ def test_waiting_for_a_slot_again_is_told_from_the_retune_on_and_is_no_time_of_g
     first, second = (desk.final(task).timings.predicted_us for task in tasks)
     assert abs(first - second) <= STEP_US
     assert desk.happened(TaskStarted)[-1].waited == pytest.approx((first - 6 * STEP_US) / 1e6, abs=4 * STEP_US / 1e6)
+
+
+def test_times_of_generation_stand_still_until_it_goes_on() -> None:
+    desk = Desk(parallel=1, ctx_size=1024, batch=64)
+    desk.ask(numbered(300), n_predict=20)
+    desk.step(10)
+    (before,) = desk.core.snapshot(desk.now).slots or ()
+    desk.now += 500 * STEP_US
+    retune(desk, parallel=1, ctx_size=2048, batch=64)
+    desk.step(2)
+    (after,) = desk.core.snapshot(desk.now).slots or ()
+    assert after.state is SlotState.PROMPT
+    assert after.generation_seconds == before.generation_seconds == (before.n_decoded - 1) * STEP_US / 1e6
+    assert after.prompt_seconds == before.prompt_seconds
 
 
 @pytest.mark.parametrize("chain", [{"repeat_penalty": 1.3}, {"mirostat": 2, "mirostat_eta": 0.5}])
