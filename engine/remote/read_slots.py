@@ -118,14 +118,17 @@ def _word(state: object) -> str | None:
 
 
 def _remaining(row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | None) -> tuple[int | None, bool]:
-    """Tokens left, and whether the task has no limit (−1 in both places)."""
+    """Tokens left, and whether the task has no limit (−1 in all places).
+
+    Before the first token −1 alone says nothing. In 2024 ``n_predict`` was the server's limit, not the task's.
+    """
     remain = as_int(token.get("n_remain"))
     if remain is None or remain >= 0:
         return remain, False
-    limit = as_int(as_map(first(row, "params") or row).get("n_predict"))
-    if limit is None or limit < 0:
-        return None, True
-    return max(0, limit - (decoded or 0)), False
+    params = as_map(first(row, "params") or row)
+    told = [number for name in ("max_tokens", "n_predict") if (number := as_int(params.get(name))) is not None]
+    limit = next((number for number in told if number >= 0), None)
+    return (None, bool(told or decoded)) if limit is None else (max(0, limit - (decoded or 0)), False)
 
 
 def read_details(answer: object, slot: int) -> SlotDetails | None:

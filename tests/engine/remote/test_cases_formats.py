@@ -80,6 +80,27 @@ def test_c60_parameters_stand_in_the_slot_itself() -> None:
     assert details.prompt == "Say hello"
 
 
+@pytest.mark.parametrize(
+    ("told", "decoded", "left"),
+    [
+        ({"n_predict": -1, "max_tokens": 64}, 0, (64, False)),
+        ({"n_predict": 500, "max_tokens": -1}, 3, (497, False)),
+        ({"n_predict": 500, "max_tokens": 64}, 0, (64, False)),
+        ({"n_predict": -1, "max_tokens": -1}, 0, (None, True)),
+        ({}, 0, (None, False)),
+        ({}, 5, (None, True)),
+    ],
+)
+def test_c60_the_limit_of_a_task_is_told_in_two_places(
+    told: dict[str, int], decoded: int, left: tuple[int | None, bool]
+) -> None:
+    token = {"has_next_token": True, "n_remain": -1, "n_decoded": decoded}
+    row = {"id": 0, "state": 1, "id_task": 3, "n_ctx": 512, "next_token": token}
+    for one in (row | told, {**row, "params": told}):
+        (view,) = read_slots([one]) or ()
+        assert (view.n_remain, view.unlimited) == left
+
+
 @pytest.mark.parametrize(("state", "busy"), [(0, False), (1, True), (2, True), (4, True), (99, True), ("1", True)])
 def test_c61_any_state_but_zero_is_busy(state: object, busy: bool) -> None:
     assert one({"id": 0, "state": state, "n_ctx": 512}).is_busy is busy
