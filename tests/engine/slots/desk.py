@@ -83,7 +83,9 @@ class Desk:
 
     def _collect(self) -> None:
         self.results += self.core.take_results()
-        self.events += self.core.take_events()
+        events = self.core.take_events()
+        assert all(0 <= event.time <= self.now / 1e6 for event in events)
+        self.events += events
 
     def run(self, limit: int = 100_000) -> None:
         """Run until nothing is to be done."""

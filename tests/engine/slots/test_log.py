@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
+
+import pytest
 
 from slotview.engine.events import LogLine
 from slotview.engine.kv_size import KvShape
@@ -163,3 +166,47 @@ def test_the_chain_names_what_is_active_and_in_which_order() -> None:
     desk.answer(numbered(5), n_predict=1, repeat_penalty=1.1, top_k=0, samplers=("top_k", "penalties"), ignore_eos=True)
     (line,) = desk.log(containing="sampler chain")
     assert line.endswith("sampler chain: logits -> logit-bias -> ?top-k -> penalties -> dist ")
+
+
+@pytest.mark.parametrize(
+    ("given", "links"),
+    [
+        ({"repeat_penalty": 1.1}, {"penalties"}),
+        ({"frequency_penalty": 0.1}, {"penalties"}),
+        ({"presence_penalty": 0.1}, {"penalties"}),
+        ({"presence_penalty": 0.1, "repeat_last_n": 0}, {"?penalties"}),
+        ({"dry_multiplier": 0.8}, {"dry"}),
+        ({"dry_multiplier": 0.8, "dry_base": 1.0}, {"dry"}),
+        ({"dry_multiplier": 0.8, "dry_base": 0.9}, {"?dry"}),
+        ({"dry_multiplier": 0.8, "dry_penalty_last_n": 0}, {"?dry"}),
+        ({"top_n_sigma": 1.0}, {"top-n-sigma"}),
+        ({"top_k": 0, "top_p": 1.0, "min_p": 0.0}, {"?top-k", "?top-p", "?min-p"}),
+        ({"typical_p": 0.9}, {"typical"}),
+        ({"xtc_probability": 0.5}, {"xtc"}),
+        ({"xtc_probability": 0.5, "xtc_threshold": 0.6}, {"?xtc"}),
+        ({"ignore_eos": True}, {"logit-bias"}),
+        ({"samplers": ("top_k", "adaptive_p")}, {"logits", "top-k", "adaptive-p"}),
+    ],
+)
+def test_the_chain_in_the_log_marks_what_does_nothing(given: dict[str, Any], links: set[str]) -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    desk.answer("x", n_predict=1, **given)
+    (line,) = desk.log(containing="sampler chain: ")
+    assert links <= set(line.partition("chain: ")[2].split(" ")), line
+
+
+@pytest.mark.parametrize(("mirostat", "name"), [(1, "mirostat"), (2, "mirostat-v2")])
+def test_mirostat_takes_the_place_of_the_chain_unless_the_greatest_is_taken(mirostat: int, name: str) -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    for temperature in (0.8, 0.0):
+        desk.answer("x", n_predict=1, mirostat=mirostat, temperature=temperature)
+    warm, cold = desk.log(containing="sampler chain: ")
+    assert warm.endswith(f"chain: logits -> temp -> {name} ")
+    assert cold.endswith("-> temp-ext -> dist ")
+
+
+def test_children_are_told_in_the_log_when_they_take_over_a_prompt() -> None:
+    desk = Desk(parallel=3, ctx_size=768)
+    desk.post("x", n_predict=1, n_cmpl=3)
+    desk.run()
+    assert len(desk.log(containing="copying state to child")) == 2

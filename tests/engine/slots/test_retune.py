@@ -156,6 +156,15 @@ def test_results_counters_and_ids_go_on() -> None:
     assert desk.core.scrape().tokens_predicted_total == 8
 
 
+def test_a_prompt_that_a_retune_cuts_in_two_is_counted_at_once() -> None:
+    desk = Desk(parallel=1, ctx_size=1024, batch=64)
+    desk.ask(numbered(300), n_predict=1)
+    desk.step(3)
+    assert desk.core.scrape().prompt_tokens_total == 0
+    retune(desk, parallel=1, ctx_size=2048, batch=64)
+    assert desk.core.scrape().prompt_tokens_total == 3 * 64
+
+
 def test_a_retune_inside_a_character_or_held_text_loses_nothing() -> None:
     desk = Desk(parallel=1, ctx_size=256)
     calm = desk.answer("x", n_predict=30)
