@@ -67,6 +67,7 @@ def test_times_of_generation_stand_still_until_it_goes_on() -> None:
     desk.step(2)
     (after,) = desk.core.snapshot(desk.now).slots or ()
     assert after.state is SlotState.PROMPT
+    assert before.n_decoded
     assert after.generation_seconds == before.generation_seconds == (before.n_decoded - 1) * STEP_US / 1e6
     assert after.prompt_seconds == before.prompt_seconds
 
