@@ -49,7 +49,7 @@ class ServerRow:
             snapshot.health.is_live,
             snapshot.health.message,
             (snapshot.busy, total),
-            snapshot.waiting.count,
+            snapshot.waiting.now,
             look.observation.generation_rate,
             (snapshot.pool.used, snapshot.pool.cells),
             facts.model,
@@ -120,4 +120,4 @@ def _name_width(width: int) -> int:
 
 def _context(row: ServerRow) -> str:
     used, cells = row.context
-    return count(used) if cells is None else f"{count(used)} · {percent(used, cells)}"
+    return count(used) if used is None or cells is None else f"{count(used)} · {percent(used, cells)}"

@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
+from slotview.engine.snapshot import KvPool, WaitingView
 from slotview.tui.overview import OverviewApp
 from slotview.tui.screens.dashboard import Dashboard
 from slotview.tui.server_table import ServerTable
@@ -51,6 +54,15 @@ async def test_the_numbers_of_a_server_that_is_gone_do_not_look_like_those_of_no
             for y in (1, 2)
         ]
     assert styles[0].color != styles[1].color
+
+
+async def test_what_is_unknown_or_old_is_one_dash() -> None:
+    mute = replace(REMOTE, pool=KvPool(None, 4096, (4096,)), waiting=WaitingView(7, why="20 s older than the slots"))
+    app = OverviewApp([("mute", FakeBackend(mute)), ("here", FakeBackend(REMOTE))], refresh=3600)
+    async with app.run_test(size=(120, 36)):
+        row = next(line for line in text_of(app).splitlines() if "mute" in line)
+    assert " 7 " not in row
+    assert "– ·" not in row
 
 
 async def test_it_goes_on_looking_at_all_but_the_open_one() -> None:
