@@ -57,6 +57,8 @@ class BaseApp(App[ReturnType]):
         self.theme = theme if theme in self.available_themes else DEFAULT_THEME
         self.last_fire: FireForm | None = None
         """The form fired last, to be offered again."""
+        self.copied_command: str | None = None
+        """To be printed at the end, too: not every terminal has a clipboard that can be written to."""
 
     def on_load(self) -> None:
         """Prepare for signals and odd input before the terminal is changed."""

@@ -59,6 +59,8 @@ def run_app(app: BaseApp[None], *backends: Backend) -> None:
     finally:
         for backend in backends:
             backend.close()
+    if app.copied_command:
+        print(app.copied_command)
     if app.return_code:
         sys.exit(app.return_code)
 

@@ -24,6 +24,9 @@ class Dialog(ModalScreen[AnswerT | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back", id="dialog.leave", tooltip="Leave without doing anything"),
         Binding("ctrl+z", "app.suspend_process", "Suspend", show=False),  # a modal screen hides the app's keys
+        # Of priority, so that what is typed ahead of a slow line gets into the next field.
+        Binding("tab", "app.focus_next", "Next", show=False, priority=True),
+        Binding("shift+tab", "app.focus_previous", "Previous", show=False, priority=True),
     ]
     DEFAULT_CSS = """
     Dialog {

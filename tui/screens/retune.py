@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -20,6 +20,9 @@ from .dialog import Dialog
 from .number_input import NumberInput
 from .retune_text import preview_text
 from .toggles import Choice, Choices
+
+if TYPE_CHECKING:
+    from ..app import BaseApp
 
 __all__ = ["RetuneScreen"]
 
@@ -167,8 +170,10 @@ class RetuneScreen(Dialog[LaunchFlags]):
         if self._preview is None or self._preview.command is None or self._preview.error:
             self.app.notify("there is no command line to copy", severity="warning", markup=False)
             return
-        self.app.copy_to_clipboard(self._preview.command)
-        self.app.notify("command line copied", markup=False)
+        app = cast("BaseApp[None]", self.app)
+        app.copied_command = self._preview.command
+        app.copy_to_clipboard(app.copied_command)
+        app.notify("command line copied; it is printed again when slotview ends", markup=False)
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#apply")

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import pytest
+from textual.events import Key
 from textual.widgets import Input
 
 from slotview.engine.backend import BackendError, RetuneMode, RetuneReport
@@ -148,10 +149,20 @@ async def test_a_server_elsewhere_ends_in_a_command_to_copy() -> None:
         lines = text_of(app).splitlines()
         assert next(n for n, line in enumerate(lines) if "llama-server -m" in line) < 16, "in view on a small screen"
         await pilot.press("c")
-        assert app.clipboard == "llama-server -m model.gguf -c 8192 -np 2"
+        assert app.clipboard == app.copied_command == "llama-server -m model.gguf -c 8192 -np 2"
         await pilot.press("enter")
         assert isinstance(app.screen, RetuneScreen)
         assert retunes(backend) == []
+
+
+async def test_what_is_typed_ahead_gets_into_the_next_field() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        for key in ("2", "tab", "4", "0", "9", "6"):
+            app.post_message(Key(key, None if key == "tab" else key))
+        await assert_shows(pilot, "-np slots 2")
+        await assert_shows(pilot, "-c context 4096")
 
 
 async def test_a_child_says_that_it_is_restarted() -> None:
