@@ -154,7 +154,15 @@ def _shown(items: Iterable[tuple[str, object]]) -> Iterable[tuple[str, object]]:
     """Parameters as plain values; nested ones as short text."""
     for key, value in items:
         scalar = value is None or isinstance(value, bool | int | float)
-        yield plain(key, 60), value if scalar else plain(value if isinstance(value, str) else repr(value)[:400], 300)
+        yield plain(key, 60), value if scalar else plain(value if isinstance(value, str) else _spelled(value), 300)
+
+
+def _spelled(value: object) -> str:
+    """The beginning of a nested value."""
+    try:
+        return repr(value)[:400]
+    except RecursionError:
+        return "nested too deeply"
 
 
 def _long_text(value: object) -> str | None:

@@ -153,6 +153,16 @@ def test_debug_texts_are_told_on_request() -> None:
 # Bodies
 
 
+@pytest.mark.parametrize("depth", [3, 900, 1000, 1020])
+def test_a_parameter_however_deep_costs_itself_only(depth: int) -> None:
+    nested = '{"a":' * depth + "1" + "}" * depth
+    answer = parse_json(f'[{{"id":0,"is_processing":true,"params":{{"top_k":40,"x":{nested}}}}}]'.encode())
+    details = read_details(answer, 0)
+    assert details is not None
+    assert details.params["top_k"] == 40
+    assert str(details.params["x"]).startswith(("{'a': {", "nested too deeply"))
+
+
 def test_large_bodies_lose_their_texts_only() -> None:
     tail: dict[str, Any] = {"prompt": 'he said "no" \\', "generated": "\\\\", "n": [1, {"prompt": "x", "y": "z"}]}
     rows = [slot(0, **tail), slot(1, prompt="", decoded=3)]
