@@ -1,9 +1,10 @@
-"""A scripted backend for tests: its clock stands still, its futures complete only when the test says so."""
+"""A scripted backend for tests: its clock stands still, and its futures complete only when a test says so."""
 
 from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from slotview.engine.backend import (
     BackendError,
@@ -20,6 +21,7 @@ from slotview.engine.backend import (
 from slotview.engine.context import ContextError, LaunchFlags, ModelFacts, plan_context
 from slotview.engine.events import Event, EventBatch, EventRing
 from slotview.engine.kv_size import KvShape
+from slotview.engine.retune_preview import planned
 from slotview.engine.snapshot import EMPTY, SlotDetails, Snapshot
 
 MODEL = ModelFacts(n_ctx_train=8192, shape=KvShape(n_layer=6, n_head_kv=2, head_dim_k=32, head_dim_v=32))
@@ -27,7 +29,7 @@ MODEL = ModelFacts(n_ctx_train=8192, shape=KvShape(n_layer=6, n_head_kv=2, head_
 
 @dataclass
 class FakeTicket:
-    """A fired request whose life the test writes."""
+    """A fired request; the test decides what happens to it."""
 
     number: int
     request: FireRequest
@@ -35,12 +37,12 @@ class FakeTicket:
     said: str = ""
     taken: int = 0
     finish: str | None = None
-    seen: dict[str, float | int | None] = field(default_factory=dict)
+    seen: dict[str, Any] = field(default_factory=dict)
 
     def view(self) -> RequestView:
         """Its present state."""
         view = RequestView(self.number, self.state, self.request.prompt, fired_at=100.0, finish=self.finish)
-        return replace(view, **self.seen)  # type: ignore[arg-type]
+        return replace(view, **self.seen)
 
     def take(self) -> str:
         """Text since the last call."""
@@ -56,8 +58,8 @@ class FakeTicket:
         if not self.state.is_over:
             self.state = RequestState.CANCELLED
 
-    def say(self, text: str, **seen: float | int | None) -> None:
-        """Let text arrive."""
+    def say(self, text: str, **seen: Any) -> None:
+        """Let text arrive, and change fields of its view."""
         self.state, self.said = RequestState.GENERATING, self.said + text
         self.seen |= seen
 
@@ -67,12 +69,12 @@ class FakeTicket:
 
 
 class FakeBackend:
-    """The Backend protocol over what the test sets. ``calls`` lists what was asked, ``futures`` what is still open."""
+    """Implements `Backend` over what the test sets. ``calls`` lists what was asked, ``futures`` the answers owed."""
 
-    def __init__(self, snapshot: Snapshot = EMPTY, retune: RetuneMode = RetuneMode.LIVE, **can: object) -> None:
+    def __init__(self, snapshot: Snapshot = EMPTY, retune: RetuneMode = RetuneMode.LIVE, **can: Any) -> None:
         self.snapshot = replace(snapshot, time=100.0 if snapshot.time == 0.0 else snapshot.time)
         self.ring = EventRing()
-        self.capabilities = replace(Capabilities(fire=True, retune=retune, slot_actions=True), **can)  # type: ignore[arg-type]
+        self.capabilities = replace(Capabilities(fire=True, retune=retune, slot_actions=True), **can)
         self.flags = LaunchFlags(ctx_size=8192, parallel=4)
         self.tickets: list[FakeTicket] = []
         self.calls: list[tuple[object, ...]] = []
@@ -107,14 +109,14 @@ class FakeBackend:
         self.tickets += made
         return made
 
-    def _future(self, *call: object) -> Future[object]:
+    def _future(self, *call: object) -> Future[Any]:
         self.calls.append(call)
         self.futures.append(Future())
         return self.futures[-1]
 
     def details(self, slot: int) -> Future[SlotDetails]:
         """An open future."""
-        return self._future("details", slot)  # type: ignore[return-value]
+        return self._future("details", slot)
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
         """The real arithmetic for a small model."""
@@ -122,27 +124,17 @@ class FakeBackend:
             plan = plan_context(flags, MODEL)
         except ContextError as error:
             return RetunePreview(flags, error=str(error))
-        return RetunePreview(
-            flags,
-            n_slots=plan.n_slots,
-            unified=plan.unified,
-            n_ctx=plan.n_ctx,
-            n_ctx_slot=plan.slot_n_ctx,
-            pool_cells=plan.n_cells,
-            kv_bytes=plan.kv_bytes,
-            kv_bytes_now=plan_context(self.flags, MODEL).kv_bytes,
-            log=tuple(f"{line.prefix}{line.text}" for line in plan.log if line.level in "WI"),
-            notes=plan.notes,
-            command=" ".join(["llama-server", "-m", "model.gguf", *flags.arguments()]),
-        )
+        command = " ".join(["llama-server", "-m", "model.gguf", *flags.arguments()])
+        now = plan_context(self.flags, MODEL)
+        return planned(RetunePreview(flags, kv_bytes_now=now.kv_bytes, command=command), plan)
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
         """An open future."""
-        return self._future("retune", flags)  # type: ignore[return-value]
+        return self._future("retune", flags)
 
     def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
         """An open future."""
-        return self._future("slot_action", action, slot, filename)  # type: ignore[return-value]
+        return self._future("slot_action", action, slot, filename)
 
     def look_now(self) -> None:
         """Note the call."""
