@@ -15,7 +15,7 @@ from .known import MODEL_ENDS
 from .read_errors import read_refusal, status_inside, words_of
 from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
-from .read_models import ModelEntry, read_models, read_running
+from .read_models import AT_PEER, ModelEntry, read_models, read_running
 from .read_props import PropsFacts, read_props
 from .read_slots import read_slots, told_ids
 from .run_watch import RunWatch
@@ -290,4 +290,8 @@ def decode(name: Name, answer: Answer) -> object:
 def _merged(leading: tuple[ModelEntry, ...], others: tuple[ModelEntry, ...]) -> tuple[ModelEntry, ...]:
     """Merge the lists of llama-swap, which has one of running models and one of all models."""
     names = {entry.name for entry in leading}
-    return leading + tuple(replace(entry, state="stopped") for entry in others if entry.name not in names)
+    return leading + tuple(
+        replace(entry, state=AT_PEER if entry.state == AT_PEER else "stopped")
+        for entry in others
+        if entry.name not in names
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..snapshot import EndpointState, HealthState, Snapshot
 from .backend import RemoteBackend
-from .read_models import FAILED
+from .read_models import AT_PEER, FAILED
 
 __all__ = ["ExitCode", "exit_code", "is_settled", "snapshot_once"]
 
@@ -66,7 +66,7 @@ def is_settled(snapshot: Snapshot) -> bool:
 
 def _of_model(state: str | None) -> ExitCode:
     """What the state of a router's model comes to; one that is not loaded counts as asleep."""
-    if state is None:
+    if state is None or state == AT_PEER:
         return ExitCode.NO_MODEL
     return ExitCode.FAILED if state == FAILED else ExitCode.ASLEEP
 

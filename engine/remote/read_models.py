@@ -8,10 +8,13 @@ from typing import Any
 
 from .values import as_count, as_map, as_text, first
 
-__all__ = ["FAILED", "ModelEntry", "read_models", "read_running"]
+__all__ = ["AT_PEER", "FAILED", "ModelEntry", "read_models", "read_running"]
 
 FAILED = "failed"
 """The state of a model whose server ended by itself, or did not start."""
+
+AT_PEER = "at a peer"
+"""The state of a model that llama-swap only passes requests on for: it has no path to its slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def _entries(rows: list[Any]) -> Iterable[ModelEntry]:
             status = row.get("status")
             yield ModelEntry(
                 name=name,
-                state=_state(status),
+                state=AT_PEER if "peerID" in as_map(meta.get("llamaswap")) else _state(status),
                 args=_words(as_map(status).get("args")),
                 n_params=as_count(meta.get("n_params")) or None,
                 n_ctx_train=as_count(meta.get("n_ctx_train")) or None,

@@ -11,7 +11,7 @@ from .endpoint import Endpoint, Kind, Name
 from .known import UNFIT, Known
 from .proxy import VIA
 from .read_errors import Refusal
-from .read_models import FAILED
+from .read_models import AT_PEER, FAILED
 from .read_props import build_number
 
 __all__ = ["judge"]
@@ -111,6 +111,9 @@ def _unchosen(known: Known, given: Credentials) -> Health:
     if entry.state in _ON_THE_WAY:
         text = f"{known.chosen} is being {_ON_THE_WAY[entry.state]}"
         return Health(HealthState.LOADING, text, "its slots appear by themselves")
+    if entry.state == AT_PEER:
+        text = f"{known.chosen} is at a peer of the {kind}, which tells no slots of it"
+        return Health(HealthState.ROUTER, text, "attach to the peer itself")
     if entry.state == FAILED:  # builds of early 2026 say so of a model that was unloaded, too
         text = f"{known.chosen} is not loaded, and the {kind} says that it failed"
         return Health(HealthState.ROUTER, text, f"see the log of the {kind}; it tries again at a request")

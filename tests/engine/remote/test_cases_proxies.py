@@ -295,12 +295,15 @@ def test_c104_a_key_is_asked_for_where_only_the_models_need_one(key: str | None)
     ("model", "code", "message"),
     [
         ("other", ExitCode.ASLEEP, "other is stopped"),
+        ("far", ExitCode.NO_MODEL, "far is at a peer of the llama-swap, which tells no slots of it"),
         ("nope", ExitCode.NO_MODEL, "the llama-swap has no model nope"),
-        (None, ExitCode.NO_MODEL, "llama-swap with 2 models, none chosen"),
+        (None, ExitCode.NO_MODEL, "llama-swap with 3 models, none chosen"),
     ],
 )
 def test_c104_the_running_models_are_not_taken_for_all(model: str | None, code: ExitCode, message: str) -> None:
-    routes: Routes = {path: swap(path, {}, 0) for path in ("/running", "/health", "/v1/models")}
+    routes: Routes = {path: swap(path, {}, 0) for path in ("/running", "/health")}
+    far = {"id": "far", "meta": {"llamaswap": {"peerID": "box"}}}
+    routes["/v1/models"] = json_reply({"data": [{"id": "big-model"}, {"id": "other"}, far]})
     with FakeServer(routes) as server:
         found, exit_code = snapshot_once(server.url, model=model)
     assert (exit_code, found["health"]["message"]) == (code, message)
