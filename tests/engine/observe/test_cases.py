@@ -80,6 +80,40 @@ def test_c12_tasks_that_end_normally_are_no_pool_error() -> None:
     assert "pool-overflow" not in keys(watch(looks))
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "filled"),
+    [
+        (four_in_512(49), [idle(slot, slot, n_tokens=0, n_ctx=512) for slot in range(4)], KvPool(active=440, cached=0)),
+        (
+            four_in_512(49),
+            [idle(slot, slot, n_tokens=0, n_ctx=512) for slot in range(4)],
+            KvPool(unified=False, active=440, cached=0, cells=512),
+        ),
+        (
+            four_in_512(49),
+            [idle(slot, slot, n_tokens=0, n_ctx=512) for slot in range(4)],
+            KvPool(active=150, cached=0, cells=512),
+        ),
+        (
+            four_in_512(49)[:1],
+            [idle(0, 0, n_tokens=0, n_ctx=512)],
+            KvPool(active=440, cached=0, cells=512),
+        ),
+        (
+            four_in_512(49),
+            [*[idle(slot, slot, n_tokens=0, n_ctx=512) for slot in range(3)], four_in_512(55)[3]],
+            KvPool(active=440, cached=0, cells=512),
+        ),
+    ],
+    ids=["nobody knows its size", "split", "far from full", "a single request", "one goes on"],
+)
+def test_c12_what_vanishes_at_once_may_have_other_reasons(
+    before: list[SlotView], after: list[SlotView], filled: KvPool
+) -> None:
+    looks = [look(float(t), *before, pool=filled) for t in range(2)]
+    assert "pool-overflow" not in keys(watch([*looks, look(2.0, *after)]))
+
+
 C13 = [
     generating(0, 1101, 65, n_tokens=565, n_remain=900),
     generating(1, 714, 85, n_tokens=1485, n_remain=900),

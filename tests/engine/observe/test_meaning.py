@@ -11,11 +11,22 @@ from slotview.engine.observe.meaning import (
     prefill_text,
     remaining_text,
     request_speed_meaning,
+    slots_unknown,
     waiting_meaning,
 )
-from slotview.engine.snapshot import KvPool, SlotState, SlotView, Totals, WaitingView
+from slotview.engine.snapshot import (
+    EndpointView,
+    Health,
+    HealthState,
+    KvPool,
+    ServerFacts,
+    SlotState,
+    SlotView,
+    Totals,
+    WaitingView,
+)
 
-from .polls import generating, prefilling
+from .polls import generating, look, prefilling
 
 
 @pytest.mark.parametrize(
@@ -32,13 +43,34 @@ from .polls import generating, prefilling
         (4, 4, 2.0, None, "all slots busy"),
         (2, 4, 2.0, 0, "2 slots free: a new request starts at once"),
         (2, 4, 3.9, 3, "2 slots free, yet requests wait"),
+        (2, 2, 1.8, 0, "near the slot count: if requests wait, more slots help"),
+        (1, 1, 1.0, 0, "all slots busy, the queue is empty"),
         (None, None, None, None, "does not show its slots"),
+        (None, 4, None, 2, "does not show its slots"),
+        (2, None, None, None, "does not show its slots"),
+        (0, 0, None, None, "does not show its slots"),
     ],
 )
 def test_busy(busy: int | None, n_slots: int | None, average: float | None, waiting: int | None, words: str) -> None:
     line = busy_meaning(busy, n_slots, average, waiting)
     assert words in line
     assert len(line) <= 78
+
+
+@pytest.mark.parametrize(
+    ("state", "note", "words"),
+    [
+        (HealthState.OK, "", "the server does not show its slots"),
+        (HealthState.ASLEEP, "", "not known: asleep"),
+        (HealthState.NOTHING, "turned off", "turned off"),
+        (HealthState.KEY, "invalid key", "not known: key needed"),
+    ],
+)
+def test_why_there_are_no_slots(state: HealthState, note: str, words: str) -> None:
+    facts = ServerFacts(
+        source="http://host:8080", endpoints={"slots": EndpointView(note=note), "props": EndpointView(note="other")}
+    )
+    assert slots_unknown(look(0.0, health=Health(state), facts=facts)) == words
 
 
 def test_waiting_that_is_unknown_says_why() -> None:
@@ -76,6 +108,7 @@ def test_prefill_with_nothing_told() -> None:
 
 def test_prefill_counts_what_was_cached() -> None:
     assert prefill_text(prefilling(0, 1, 100, n_prompt=400, n_prompt_cached=200), 50.0) == "75 % of 400, 50 tok/s"
+    assert prefill_text(prefilling(0, 1, 5, n_prompt=10)) == "50 % of 10"
 
 
 def test_share_is_never_more_than_all() -> None:

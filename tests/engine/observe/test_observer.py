@@ -92,6 +92,28 @@ def test_the_engines_own_times_win() -> None:
     assert rate.prompt == pytest.approx(1000.0)
 
 
+def test_the_first_piece_of_a_prompt_has_a_speed_if_its_beginning_was_seen() -> None:
+    looks = [look(0.0, idle(0, 1)), *[look(float(t), prefilling(0, 2, 512 if t == 4 else 0)) for t in range(1, 5)]]
+    assert watch(looks).rates[0].prompt == pytest.approx(512 / 3)
+    assert watch(looks[2:]).rates[0].prompt is None, "nobody knows when it began"
+
+
+def test_prompt_tokens_count_for_the_time_that_they_took() -> None:
+    counts = [0, 512, 512, 512, 1024, 1024, 1024, 1024]
+    looks = [look(0.0, idle(0, 1)), *[look(float(t), prefilling(0, 2, n)) for t, n in enumerate(counts, 1)]]
+    assert watch(looks[:6]).prompt_rate == pytest.approx(1024 / 5)
+    assert watch(looks).prompt_rate == pytest.approx(512 * 2 / 3 / 5), "a third of the second piece is longer ago"
+
+
+def test_two_tokens_have_a_speed_by_the_engines_clock() -> None:
+    assert watch([look(0.0, generating(0, 7, 2, generation_seconds=0.5))]).rates[0].generation == pytest.approx(2.0)
+
+
+def test_a_prompt_that_waits_beside_a_slot_in_which_nothing_moves_is_stuck() -> None:
+    looks = [look(float(t), generating(0, 1, 9), prefilling(1, 2, 0)) for t in range(200)]
+    assert watch(looks).rates[1].stalled_for == pytest.approx(199.0)
+
+
 def test_a_gap_breaks_the_line() -> None:
     seen = watch([look(0.0, idle(0, 1)), look(1.0, idle(0, 1)), look(30.0, idle(0, 1))])
     assert [point.break_before for point in seen.history] == [False, False, True]

@@ -225,6 +225,16 @@ def test_replay_at_double_speed_ends_and_plays_again(tmp_path: Path) -> None:
     assert [type(event) for event in again.events] == [Notice, TaskStarted]
 
 
+def test_the_flags_of_a_recording_are_what_it_tells_of_the_server(tmp_path: Path) -> None:
+    told = ServerFacts(source="http://host:8080", n_ctx=8192, n_slots=4, unified=True)
+    for facts, flags in (
+        (told, LaunchFlags(ctx_size=8192, parallel=4, kv_unified=True)),
+        (ServerFacts(source="http://host:8080"), LaunchFlags()),
+    ):
+        path = tmp_path / f"{facts.n_slots}.jsonl"
+        assert ReplayBackend(write(path, look(0.0, idle(0), facts=facts))).flags == flags
+
+
 def test_a_recording_cannot_be_changed(tmp_path: Path) -> None:
     backend: Backend = replay(tmp_path, Clock())
     assert backend.capabilities.replay
