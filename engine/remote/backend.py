@@ -31,7 +31,7 @@ from .answer import Answer
 from .cadence import Cadence
 from .credentials import Credentials
 from .details import DetailRequests
-from .endpoint import Kind, Name
+from .endpoint import Route, ServerKind
 from .fire import PromptSender
 from .knowledge import Knowledge
 from .picture import picture
@@ -100,7 +100,7 @@ class RemoteBackend:
     @property
     def capabilities(self) -> Capabilities:
         """Requests and slot actions have to be confirmed once per run."""
-        able = self._known.slots is not None or self._known.kind is Kind.SERVER
+        able = self._known.slots is not None or self._known.kind is ServerKind.SERVER
         return Capabilities(
             fire=able, retune=RetuneMode.COMMAND, slot_actions=able, save_files=able, confirm=self._address.shown
         )
@@ -157,7 +157,7 @@ class RemoteBackend:
             raise BackendError(f"{request.count} requests at once: use 1 to {MOST_REQUESTS}")
         self._refuse_unchosen()
         path, _ = self._known.route("slots")
-        model = self._known.model_id if self._known.kind is Kind.ROUTER else None
+        model = self._known.model_id if self._known.kind is ServerKind.ROUTER else None
         tickets = self._sender.fire(request, path.removesuffix("/slots") + "/completion", model)
         self.look_now()
         return list(tickets)
@@ -176,9 +176,9 @@ class RemoteBackend:
         self.look_now()
         return future
 
-    def _hear(self, name: Name, answer: Answer) -> None:
+    def _hear(self, name: Route, answer: Answer) -> None:
         """Pass on the raw answers that hold details; called with the poller's lock held."""
-        if name is Name.SLOTS:
+        if name is Route.SLOTS:
             self._details.hear(answer)
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
@@ -199,7 +199,7 @@ class RemoteBackend:
             return failed(f"{action} of slot {slot} needs a file name")
         path, _ = self._known.route("slots")
         body = {"filename": filename} if filename and action is not SlotAction.ERASE else {}
-        if self._known.kind is Kind.ROUTER and (model := self._known.model_id):
+        if self._known.kind is ServerKind.ROUTER and (model := self._known.model_id):
             body["model"] = model
         return _in_thread(lambda: act(self._address, self._credentials, path, action, slot, body), self.look_now)
 

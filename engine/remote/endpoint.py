@@ -9,11 +9,11 @@ from ..snapshot import EndpointState, EndpointView
 from .answer import UNREAD, Answer, Fault
 from .read_errors import Refusal, state_of
 
-__all__ = ["DIRECT", "QUEUED", "Endpoint", "Kind", "Name"]
+__all__ = ["DIRECT", "QUEUED", "Endpoint", "Route", "ServerKind"]
 
 
-class Name(StrEnum):
-    """The endpoints that are polled."""
+class Route(StrEnum):
+    """The names of the endpoints that are polled."""
 
     PROPS = "props"
     HEALTH = "health"
@@ -23,14 +23,14 @@ class Name(StrEnum):
     METRICS = "metrics"
 
 
-DIRECT = (Name.PROPS, Name.HEALTH, Name.RUNNING, Name.MODELS)
+DIRECT = (Route.PROPS, Route.HEALTH, Route.RUNNING, Route.MODELS)
 """Answered by any HTTP thread; in the order in which they are asked."""
 
-QUEUED = (Name.SLOTS, Name.METRICS)
+QUEUED = (Route.SLOTS, Route.METRICS)
 """Answered by the server's main loop, so they may wait for a decode (before August 2026, for a whole prompt)."""
 
 
-class Kind(StrEnum):
+class ServerKind(StrEnum):
     """What is at the address."""
 
     UNKNOWN = "unknown"
@@ -45,7 +45,7 @@ class Endpoint:
     the head of the answer is there.
     """
 
-    name: Name
+    name: Route
     state: EndpointState = EndpointState.UNKNOWN
     note: str = ""
     open: bool = False
@@ -94,7 +94,7 @@ class Endpoint:
         self.note = answer.message
         self.state = {
             Fault.REFUSED: EndpointState.REFUSED,
-            Fault.TOO_LARGE: EndpointState.TOO_LARGE if self.name is Name.SLOTS else EndpointState.BAD,
+            Fault.TOO_LARGE: EndpointState.TOO_LARGE if self.name is Route.SLOTS else EndpointState.BAD,
             Fault.GARBLED: EndpointState.BAD,
             Fault.NOT_HTTP: EndpointState.BAD,
         }.get(answer.fault or Fault.OTHER, EndpointState.NO_ANSWER)

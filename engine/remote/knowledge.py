@@ -10,8 +10,8 @@ from ..snapshot import EndpointState, Totals
 from .answer import UNREAD, Answer, Fault
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
-from .endpoint import QUEUED, Endpoint, Kind, Name
-from .known import MODEL_ENDS
+from .endpoint import QUEUED, Endpoint, Route, ServerKind
+from .known import MODEL_ROUTES
 from .read_errors import read_refusal, status_inside, words_of
 from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
@@ -64,23 +64,23 @@ class Knowledge(RunWatch):
 
     # Questions and answers
 
-    def ask(self, name: Name, now: float) -> tuple[str, dict[str, str]]:
+    def ask(self, name: Route, now: float) -> tuple[str, dict[str, str]]:
         """Note that a question is sent; return its path and parameters."""
-        end = self.ends[name]
+        end = self.endpoints[name]
         end.ask(now)
         end.epoch = self._epoch
-        if name is Name.SLOTS:
+        if name is Route.SLOTS:
             self.look_wanted = False
-        if name is Name.PROPS:
+        if name is Route.PROPS:
             self.restart_suspected = False
         return self.route(name)
 
-    def settle(self, name: Name, answer: Answer, body: object, now: float) -> None:
+    def settle(self, name: Route, answer: Answer, body: object, now: float) -> None:
         """Take in an answer, or the lack of one; ``body`` is what `decode` made of it."""
-        end = self.ends[name]
+        end = self.endpoints[name]
         asked_at = now if end.asked_at is None else end.asked_at
         end.settle(answer, now)
-        if name in MODEL_ENDS and end.epoch != self._epoch:
+        if name in MODEL_ROUTES and end.epoch != self._epoch:
             return end.forget()  # another model was chosen meanwhile
         if answer.fault is not None:
             return self._settle_fault(end, answer, asked_at, now)
@@ -89,11 +89,11 @@ class Knowledge(RunWatch):
         before = end.state
         if answer.status < 300:
             self._settle_body(end, answer, body, now)
-        elif not (name is Name.HEALTH and self._is_health_word(end, body, now)):
+        elif not (name is Route.HEALTH and self._is_health_word(end, body, now)):
             self._settle_refusal(end, answer, answer.status, now)
-        if name is Name.SLOTS and before is EndpointState.OK and end.state in _ANOTHER:
+        if name is Route.SLOTS and before is EndpointState.OK and end.state in _ANOTHER:
             self.restart_suspected = True
-        if name is Name.HEALTH and end.state is not EndpointState.OK and self.state(Name.PROPS) is EndpointState.OK:
+        if name is Route.HEALTH and end.state is not EndpointState.OK and self.state(Route.PROPS) is EndpointState.OK:
             self.restart_suspected = True  # what /props said is older
         return None
 
@@ -113,7 +113,7 @@ class Knowledge(RunWatch):
             return False
         if end.fault not in _ONE_ANSWER or self.link.up is False:
             return True
-        pair = self.ends[Name.PROPS], self.ends[Name.HEALTH]
+        pair = self.endpoints[Route.PROPS], self.endpoints[Route.HEALTH]
         return end in pair and all(one.is_mute for one in pair) and not self.heard_since(asked_at)
 
     def _silence(self, asked_at: float, now: float) -> float:
@@ -124,9 +124,9 @@ class Knowledge(RunWatch):
         """Find out afresh what is there, as it may be another server; keep what is on the screen."""
         if self.slots_at is not None and self.link.down_since is not None:
             self.events.append(Notice(now, f"reconnected after {now - self.link.down_since:.0f} s"))
-        self.kind = Kind.UNKNOWN
+        self.kind = ServerKind.UNKNOWN
         self.turns = Turns()
-        for end in self.ends.values():
+        for end in self.endpoints.values():
             if not end.open and end is not answered:
                 end.forget()
         if self.queued is not None:
@@ -144,19 +144,19 @@ class Knowledge(RunWatch):
         refusal = read_refusal(status, answer.body, answer.pointer, answer.pause)
         end.refuses(replace(refusal, message=self._hide(refusal.message)), now)
         if end.refusal is not None and end.refusal.wants_model and not self.is_proxied:
-            self._found(Kind.ROUTER)
+            self._found(ServerKind.ROUTER)
 
     def _settle_body(self, end: Endpoint, answer: Answer, body: object, now: float) -> None:
-        if end.name is Name.METRICS:
+        if end.name is Route.METRICS:
             return self._take_metrics(end, answer, now)
         if isinstance(body, NotJsonError):
             return end.hears(now, EndpointState.BAD, str(body))
         take = {
-            Name.PROPS: self._take_props,
-            Name.HEALTH: self._take_health,
-            Name.MODELS: self._take_models,
-            Name.RUNNING: self._take_running,
-            Name.SLOTS: self._take_slots,
+            Route.PROPS: self._take_props,
+            Route.HEALTH: self._take_health,
+            Route.MODELS: self._take_models,
+            Route.RUNNING: self._take_running,
+            Route.SLOTS: self._take_slots,
         }[end.name]
         if take(body, now):
             return end.hears(now)
@@ -182,11 +182,11 @@ class Knowledge(RunWatch):
         if facts is None:
             return False
         if facts.router and not self.is_proxied:
-            self._found(Kind.ROUTER)
+            self._found(ServerKind.ROUTER)
             return True
-        if self.kind is Kind.UNKNOWN:
-            self.kind = Kind.SERVER
-        self.turns.mark(Name.PROPS, facts.marker, now)
+        if self.kind is ServerKind.UNKNOWN:
+            self.kind = ServerKind.SERVER
+        self.turns.mark(Route.PROPS, facts.marker, now)
         slept, old, self.props = self.asleep, self.props, facts
         if slept and not self.asleep:
             self._woke_up()
@@ -197,34 +197,34 @@ class Knowledge(RunWatch):
 
     def _take_switches(self, facts: PropsFacts, now: float) -> None:
         """Believe what /props says is switched off, and do not ask there."""
-        for name, told in ((Name.SLOTS, facts.has_slots), (Name.METRICS, facts.has_metrics)):
-            end = self.ends[name]
+        for name, told in ((Route.SLOTS, facts.has_slots), (Route.METRICS, facts.has_metrics)):
+            end = self.endpoints[name]
             if told is False and end.state is not EndpointState.OFF and not end.open:
                 end.hears(now, EndpointState.OFF, f"/{name.value} is switched off, says /props")
                 end.settled_at = now
             elif told and end.state is EndpointState.OFF:
                 end.forget()
 
-    def _found(self, kind: Kind) -> None:
+    def _found(self, kind: ServerKind) -> None:
         """Note that something with several models is there: what its endpoints said was not about a model."""
         self.kind = kind
         self._epoch += 1
-        for name in MODEL_ENDS:
-            self.ends[name].forget()
+        for name in MODEL_ROUTES:
+            self.endpoints[name].forget()
 
     def _take_models(self, body: object, now: float) -> bool:
         entries = read_models(body)
         if entries is None:
             return False
-        self._list_models(entries if self.kind is not Kind.SWAP else _merged(self.models, entries), now)
+        self._list_models(entries if self.kind is not ServerKind.SWAP else _merged(self.models, entries), now)
         return True
 
     def _take_running(self, body: object, now: float) -> bool:
         entries = read_running(body)
         if entries is None:
             return False
-        if self.kind is not Kind.SWAP:
-            self._found(Kind.SWAP)
+        if self.kind is not ServerKind.SWAP:
+            self._found(ServerKind.SWAP)
         self._list_models(_merged(entries, self.models), now)
         return True
 
@@ -233,9 +233,9 @@ class Knowledge(RunWatch):
         was_ready, self.models = self.is_ready, entries
         if was_ready and not self.is_ready:
             self._unloaded(now)
-            for name in MODEL_ENDS:
-                if not self.ends[name].open:
-                    self.ends[name].forget()
+            for name in MODEL_ROUTES:
+                if not self.endpoints[name].open:
+                    self.endpoints[name].forget()
 
     def _take_slots(self, body: object, now: float) -> bool:
         slots = read_slots(body)
@@ -244,7 +244,7 @@ class Knowledge(RunWatch):
         self.told_ids = told_ids(body)
         self._compare_slots(slots, now)
         self.slots, self.slots_at = slots, now
-        end = self.ends[Name.SLOTS]
+        end = self.endpoints[Route.SLOTS]
         self.cadence.saw(busy=self.has_work, seconds=end.seconds or 0.0, size=end.size)
         return True
 
@@ -263,7 +263,7 @@ class Knowledge(RunWatch):
         self.look_wanted = True
         self.link.retry_at, self.link.fails = now, 0
         self.cadence.wake()
-        for end in self.ends.values():
+        for end in self.endpoints.values():
             end.rests_until = now
             if end.state not in (EndpointState.OK, EndpointState.OFF) and not end.open:
                 end.forget()
@@ -272,14 +272,14 @@ class Knowledge(RunWatch):
         """Watch another model of a router."""
         self.chosen = model
         self._forget_model()
-        for name in MODEL_ENDS:
-            self.ends[name].forget()
+        for name in MODEL_ROUTES:
+            self.endpoints[name].forget()
         self.cadence.wake()
 
 
-def decode(name: Name, answer: Answer) -> object:
+def decode(name: Route, answer: Answer) -> object:
     """The JSON of an answer, or the `NotJsonError` that says why it is none. This is slow: call it without the lock."""
-    if answer.fault is not None or name is Name.METRICS:
+    if answer.fault is not None or name is Route.METRICS:
         return None
     try:
         return parse_json(answer.body)

@@ -7,14 +7,14 @@ from urllib.parse import quote
 
 from ..snapshot import EndpointState, SlotView, Totals
 from .cadence import CAP, Cadence
-from .endpoint import DIRECT, QUEUED, Endpoint, Kind, Name
+from .endpoint import DIRECT, QUEUED, Endpoint, Route, ServerKind
 from .link import Link
 from .read_health import HealthFacts
 from .read_models import ModelEntry
 from .read_props import PropsFacts, build_number
 from .turns import Turns
 
-__all__ = ["MODEL_ENDS", "OVERDUE", "UNFIT", "Known"]
+__all__ = ["MODEL_ROUTES", "OVERDUE", "UNFIT", "Known"]
 
 OVERDUE = 1.5
 """Seconds after which an open question is a sign of trouble, at an endpoint that any HTTP thread answers."""
@@ -22,7 +22,7 @@ OVERDUE = 1.5
 CALM_METRICS_BUILD = 10423
 """Before about this build (August 2026), reading /metrics kept a model from falling asleep (spec §10.2)."""
 
-MODEL_ENDS = (Name.PROPS, Name.SLOTS, Name.METRICS)
+MODEL_ROUTES = (Route.PROPS, Route.SLOTS, Route.METRICS)
 """Endpoints about one model, which has to be named if a router is asked."""
 
 UNFIT = (EndpointState.ABSENT, EndpointState.BAD)
@@ -38,9 +38,9 @@ class Known:
         self.cadence = cadence
         self.chosen = model
         self.metrics_every = metrics_every
-        self.ends = {name: Endpoint(name) for name in Name}
+        self.endpoints = {name: Endpoint(name) for name in Route}
         self.link = Link()
-        self.kind = Kind.UNKNOWN
+        self.kind = ServerKind.UNKNOWN
         self.health: HealthFacts | None = None
         self.models: tuple[ModelEntry, ...] = ()
         self.look_wanted = False  # whatever the cadence says
@@ -53,19 +53,19 @@ class Known:
         self.totals = Totals()
         self.turns = Turns()
 
-    def state(self, name: Name) -> EndpointState:
+    def state(self, name: Route) -> EndpointState:
         """What an endpoint last said."""
-        return self.ends[name].state
+        return self.endpoints[name].state
 
     def route(self, name: str) -> tuple[str, dict[str, str]]:
         """Path and parameters of an endpoint of what is watched, such that a router loads no model for it."""
-        path = f"/v1/{name}" if name == Name.MODELS and self.kind is not Kind.ROUTER else f"/{name}"
+        path = f"/v1/{name}" if name == Route.MODELS and self.kind is not ServerKind.ROUTER else f"/{name}"
         model = self.model_id
-        if name not in MODEL_ENDS or not model:
+        if name not in MODEL_ROUTES or not model:
             return path, {}
-        if self.kind is Kind.ROUTER:
+        if self.kind is ServerKind.ROUTER:
             return path, {"model": model, "autoload": "false"}
-        return (f"/upstream/{quote(model, safe='/:')}{path}" if self.kind is Kind.SWAP else path), {}
+        return (f"/upstream/{quote(model, safe='/:')}{path}" if self.kind is ServerKind.SWAP else path), {}
 
     # The model
 
@@ -82,7 +82,7 @@ class Known:
     @property
     def is_proxied(self) -> bool:
         """Whether the slots are behind a router or llama-swap."""
-        return self.kind in (Kind.ROUTER, Kind.SWAP)
+        return self.kind in (ServerKind.ROUTER, ServerKind.SWAP)
 
     @property
     def is_ready(self) -> bool:
@@ -112,7 +112,7 @@ class Known:
     @property
     def deferred_age(self) -> float:
         """Seconds by which that count is older than the slots; 0 up to two looks, since they are not read at once."""
-        told = self.ends[Name.METRICS].answered_at
+        told = self.endpoints[Route.METRICS].answered_at
         if told is None or self.slots_at is None or self.slots_at - told <= 2 * self.cadence.pace + 1:
             return 0.0
         return self.slots_at - told
@@ -122,14 +122,14 @@ class Known:
         """Whether a slot is busy or a request waits, as of the last answers."""
         if any(slot.is_busy for slot in self.slots or ()):
             return True
-        return self.state(Name.METRICS) is EndpointState.OK and bool(self.deferred) and not self.deferred_age
+        return self.state(Route.METRICS) is EndpointState.OK and bool(self.deferred) and not self.deferred_age
 
     @property
     def metrics_tell(self) -> bool:
         """Whether /metrics may be asked while nothing happens, and then shows that work begins."""
-        if self.metrics_every == 0 or (self.metrics_every or 0) > CAP or self.kind is Kind.SWAP:
+        if self.metrics_every == 0 or (self.metrics_every or 0) > CAP or self.kind is ServerKind.SWAP:
             return False
-        if self.state(Name.METRICS) is not EndpointState.OK:
+        if self.state(Route.METRICS) is not EndpointState.OK:
             return False
         number = build_number(self.props.build if self.props else None)
         return not (self.may_sleep and number is not None and number < CALM_METRICS_BUILD)
@@ -137,44 +137,44 @@ class Known:
     @property
     def holds(self) -> bool:
         """Whether idle slots are not asked at all, so that the model can be unloaded."""
-        return self.cadence.at_cap and ((self.metrics_tell and self.may_sleep) or self.kind is Kind.SWAP)
+        return self.cadence.at_cap and ((self.metrics_tell and self.may_sleep) or self.kind is ServerKind.SWAP)
 
     # Who answers
 
     @property
     def is_foreign(self) -> bool:
         """Whether nothing that answers looks like a llama-server. A server's error (5xx) looks like nothing."""
-        if any(self.state(name) not in UNFIT for name in (Name.PROPS, Name.HEALTH, Name.RUNNING)):
+        if any(self.state(name) not in UNFIT for name in (Route.PROPS, Route.HEALTH, Route.RUNNING)):
             return False
-        if self.state(Name.SLOTS) is EndpointState.OK:
+        if self.state(Route.SLOTS) is EndpointState.OK:
             return False
-        shown = [self.ends[name] for name in (Name.PROPS, Name.HEALTH, Name.SLOTS) if self.ends[name].is_odd]
-        return bool(shown) or self._is_bare
+        asked = (Route.PROPS, Route.HEALTH, Route.SLOTS)
+        return any(self.endpoints[name].is_odd for name in asked) or self._is_bare
 
     @property
     def _is_bare(self) -> bool:
         """Whether not even the counters are there, as at a web server, or with a wrong path before the routes."""
-        counters = self.state(Name.METRICS)
+        counters = self.state(Route.METRICS)
         unread = UNFIT if self.metrics_every != 0 else (*UNFIT, EndpointState.UNKNOWN)
-        return self.state(Name.SLOTS) is EndpointState.ABSENT and counters in unread
+        return self.state(Route.SLOTS) is EndpointState.ABSENT and counters in unread
 
-    def heard_since(self, when: float, names: tuple[Name, ...] = tuple(Name)) -> bool:
+    def heard_since(self, when: float, names: tuple[Route, ...] = tuple(Route)) -> bool:
         """Whether anything came back from one of the endpoints after that time."""
-        return any((self.ends[name].heard_at or 0.0) > when for name in names)
+        return any((self.endpoints[name].heard_at or 0.0) > when for name in names)
 
     def lives_beside(self, end: Endpoint) -> bool:
         """Whether some HTTP thread has answered since ``end`` was asked."""
         return self.heard_since(end.asked_at or 0.0, DIRECT)
 
     @property
-    def probe(self) -> Name:
+    def probe(self) -> Route:
         """What to ask a server that is gone: /health, unless only /props ever answered."""
-        only_props = self.ends[Name.HEALTH].heard_at is None and self.ends[Name.PROPS].heard_at is not None
-        return Name.PROPS if only_props else Name.HEALTH
+        only_props = self.endpoints[Route.HEALTH].heard_at is None and self.endpoints[Route.PROPS].heard_at is not None
+        return Route.PROPS if only_props else Route.HEALTH
 
     def silent_since(self, now: float) -> float | None:
         """Since when a question that any HTTP thread answers at once has been open; None where none is overdue."""
-        late = [end for end in map(self.ends.__getitem__, DIRECT) if self._is_late(end, now)]
+        late = [end for end in map(self.endpoints.__getitem__, DIRECT) if self._is_late(end, now)]
         since = [end.asked_at for end in (*late, self.queued) if end is not None and end.asked_at is not None]
         return min(since) if late else None
 
@@ -187,8 +187,8 @@ class Known:
     @property
     def queued(self) -> Endpoint | None:
         """The open question that waits behind the server's main loop; there is at most one."""
-        return next((self.ends[name] for name in QUEUED if self.ends[name].open), None)
+        return next((self.endpoints[name] for name in QUEUED if self.endpoints[name].open), None)
 
     def is_overdue(self, now: float) -> bool:
         """Whether time alone changes the verdict: some question has been open for long, or the server is gone."""
-        return self.link.up is not True or any(end.waiting_for(now) > OVERDUE for end in self.ends.values())
+        return self.link.up is not True or any(end.waiting_for(now) > OVERDUE for end in self.endpoints.values())

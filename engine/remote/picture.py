@@ -17,7 +17,7 @@ from ..snapshot import (
     Totals,
     WaitingView,
 )
-from .endpoint import Kind, Name
+from .endpoint import Route, ServerKind
 from .known import Known
 from .retune import flags_of, total_context
 
@@ -74,7 +74,7 @@ def _facts(known: Known, source: str) -> ServerFacts:
         unified=_unified(flags),
         build=props.build if props else None,
         models=tuple((model.name, model.state) for model in known.models) if known.is_proxied else (),
-        endpoints=MappingProxyType({name.value: end.view() for name, end in known.ends.items()}),
+        endpoints=MappingProxyType({name.value: end.view() for name, end in known.endpoints.items()}),
     )
 
 
@@ -106,7 +106,7 @@ def _limit_of_all(known: Known) -> int | None:
 
 def _waiting(known: Known) -> WaitingView:
     """Those who wait: what was told last stays while the server is gone, as the slots do."""
-    state = known.state(Name.METRICS)
+    state = known.state(Route.METRICS)
     if not known.link.was_up:
         return WaitingView(why=_UNHEARD)
     if not known.is_ready:
@@ -124,7 +124,7 @@ def _waiting(known: Known) -> WaitingView:
 def _totals(known: Known) -> Totals:
     """Counters, unless they are out of date; in 2024, /health counted busy slots."""
     gone = (EndpointState.OFF, EndpointState.ABSENT, EndpointState.KEY, EndpointState.BAD)
-    totals = Totals() if known.state(Name.METRICS) in gone else known.totals
+    totals = Totals() if known.state(Route.METRICS) in gone else known.totals
     if totals.processing is None and known.health is not None:
         return replace(totals, processing=known.health.processing)
     return totals
@@ -161,7 +161,7 @@ def _candidates(facts: ServerFacts) -> tuple[int, ...]:
 def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
     if known.props is None and known.slots is None:
         return _UNTOLD if known.link.was_up else _UNHEARD
-    ratio = known.totals.kv_ratio if known.state(Name.METRICS) is EndpointState.OK else None
+    ratio = known.totals.kv_ratio if known.state(Route.METRICS) is EndpointState.OK else None
     if ratio is not None and not told:
         return f"the server reports {min(ratio, 1.0):.0%} of its cells used"
     if known.slots and not told:
@@ -183,11 +183,11 @@ def _note(known: Known, now: float) -> str:
         return f"asking again every {link.gap:.0f} s" if link.gap >= 1 else "asking again"
     if known.asleep or (known.chosen is not None and not known.is_ready):
         return "not polling"
-    if (rest := max(end.rests_until for end in known.ends.values()) - now) > 1:
+    if (rest := max(end.rests_until for end in known.endpoints.values()) - now) > 1:
         return f"asked not to look for {rest:.0f} s"
-    if known.state(Name.SLOTS) is EndpointState.TOO_LARGE:
+    if known.state(Route.SLOTS) is EndpointState.TOO_LARGE:
         return f"answer too large, looking every {cadence.gap:.0f} s"
-    if known.holds and known.kind is Kind.SWAP:
+    if known.holds and known.kind is ServerKind.SWAP:
         return "idle, not polling, so that llama-swap can unload the model"
     if known.holds:
         return "idle, not polling; /metrics will show when work begins"

@@ -10,7 +10,7 @@ from ..snapshot import EndpointState
 from .address import Address
 from .answer import Answer
 from .credentials import Credentials
-from .endpoint import DIRECT, QUEUED, Name
+from .endpoint import DIRECT, QUEUED, Route
 from .knowledge import Knowledge, decode
 from .schedule import next_question
 from .wire import Wire
@@ -39,7 +39,7 @@ class Poller:
         credentials: Credentials,
         clock: Callable[[], float],
         changed: Callable[[float], None],
-        hear: Callable[[Name, Answer], None] = lambda _name, _answer: None,
+        hear: Callable[[Route, Answer], None] = lambda _name, _answer: None,
     ) -> None:
         self._known = known
         self._clock = clock
@@ -83,14 +83,14 @@ class Poller:
             if thread.is_alive():
                 thread.join(0.9)
 
-    def _work(self, wire: Wire, names: Iterable[Name], seconds: float) -> None:
+    def _work(self, wire: Wire, names: Iterable[Route], seconds: float) -> None:
         try:
             while (name := self._next(names)) is not None:
                 self._ask(wire, name, seconds)
         finally:
             wire.dispose()
 
-    def _next(self, names: Iterable[Name]) -> Name | None:
+    def _next(self, names: Iterable[Route]) -> Route | None:
         """Wait until an endpoint is due; None when closed."""
         with self._news:
             while not self._closed:
@@ -103,15 +103,15 @@ class Poller:
                 self._news.wait(min(max(when - now, 0.001), _LONGEST_NAP))
             return None
 
-    def _arrives(self, name: Name) -> None:
+    def _arrives(self, name: Route) -> None:
         with self._news:
-            self._known.ends[name].arrives(self._clock())
+            self._known.endpoints[name].arrives(self._clock())
 
-    def _ask(self, wire: Wire, name: Name, seconds: float) -> None:
+    def _ask(self, wire: Wire, name: Route, seconds: float) -> None:
         with self._news:
             path, params = self._known.ask(name, self._clock())
             self._news.notify_all()
-        patience = min(seconds, _METRICS_SECONDS) if name is Name.METRICS else seconds
+        patience = min(seconds, _METRICS_SECONDS) if name is Route.METRICS else seconds
         answer = wire.get(path, params, patience, lambda: self._arrives(name))
         now = self._clock()
         body = decode(name, answer)
@@ -124,5 +124,5 @@ class Poller:
                 self._changed(now)
             except Exception as error:
                 # An answer of an unforeseen kind may cost that answer, but not the watching.
-                self._known.ends[name].hears(now, EndpointState.BAD, f"not understood ({type(error).__name__})")
+                self._known.endpoints[name].hears(now, EndpointState.BAD, f"not understood ({type(error).__name__})")
             self._news.notify_all()

@@ -12,7 +12,7 @@ from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
 from ..retune_preview import planned
 from ..snapshot import EndpointState, Snapshot
 from .address import Address
-from .endpoint import Name
+from .endpoint import Route
 from .known import Known
 from .values import as_int
 
@@ -116,7 +116,7 @@ def command_line(flags: LaunchFlags, snapshot: Snapshot, address: Address, *, ha
         words += ["--host", address.host, "--port", str(address.port or 80)]
     if address.prefix:
         words += ["--api-prefix", address.prefix]
-    metrics = facts.endpoints.get(Name.METRICS)
+    metrics = facts.endpoints.get(Route.METRICS)
     if metrics is not None and metrics.state is EndpointState.OK:
         words.append("--metrics")
     text = " ".join(map(shlex.quote, words))

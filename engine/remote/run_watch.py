@@ -9,7 +9,7 @@ from ..restart_signs import counters_fell, counters_moved, ids_began_again
 from ..snapshot import SlotView, Totals
 from .cadence import Cadence
 from .changes import lost_tasks, task_events
-from .endpoint import Name
+from .endpoint import Route
 from .known import Known
 from .turns import Turns
 
@@ -57,7 +57,7 @@ class RunWatch(Known):
     def _compare_totals(self, start_mark: str | None, now: float) -> None:
         """Compare the totals that were just read with those before; ``start_mark`` is new at each start."""
         mark, self._start_mark = self._start_mark, start_mark
-        self.turns.mark(Name.METRICS, start_mark, now)
+        self.turns.mark(Route.METRICS, start_mark, now)
         fell = counters_fell(self._counters, self.totals)
         if fell:
             self.turns.falls(now)
@@ -93,7 +93,7 @@ class RunWatch(Known):
         self._comparable, self._counters = (), Totals()
         self._start_mark = None
         self._totals_at_look = self.totals = Totals()
-        self.ends[Name.SLOTS].forget()
+        self.endpoints[Route.SLOTS].forget()
         self.cadence.wake()
 
     def _began_anew(self, now: float) -> None:
@@ -103,8 +103,8 @@ class RunWatch(Known):
         self._restarted(now)
         if self.props is not None:
             self.props = replace(self.props, marker=None)  # a new one is no second restart
-        if not self.ends[Name.PROPS].open:
-            self.ends[Name.PROPS].forget()
+        if not self.endpoints[Route.PROPS].open:
+            self.endpoints[Route.PROPS].forget()
 
     def _restarted(self, now: float) -> None:
         """Note a restart: what was running is gone, and nothing may be compared with what was before."""
@@ -115,8 +115,8 @@ class RunWatch(Known):
             self.events.extend(lost_tasks(self._comparable, now))
             self._comparable = ()
         self._start_mark, self._counters = None, Totals()
-        if not self.ends[Name.MODELS].open:
-            self.ends[Name.MODELS].forget()
+        if not self.endpoints[Route.MODELS].open:
+            self.endpoints[Route.MODELS].forget()
         self._totals_at_look = self.totals
         self.look_wanted = not self.asleep
         self.cadence.wake()

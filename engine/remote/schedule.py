@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..snapshot import EndpointState
-from .endpoint import Endpoint, Kind, Name
+from .endpoint import Endpoint, Route, ServerKind
 from .knowledge import PATIENCE
 from .known import UNFIT, Known
 
@@ -19,38 +19,38 @@ _GONE = (EndpointState.OFF, EndpointState.ABSENT)
 _NEVER = float("inf")
 
 
-def next_question(known: Known, names: Iterable[Name], now: float) -> tuple[Name | None, float]:
+def next_question(known: Known, names: Iterable[Route], now: float) -> tuple[Route | None, float]:
     """The endpoint of ``names`` to ask now; or None, and when to check again."""
-    times = [(due(known, name, now), name) for name in names if not known.ends[name].open]
+    times = [(due(known, name, now), name) for name in names if not known.endpoints[name].open]
     ready = next((name for when, name in times if when <= now), None)
     return ready, now if ready else min((when for when, _ in times), default=_NEVER)
 
 
-def due(known: Known, name: Name, now: float) -> float:
+def due(known: Known, name: Route, now: float) -> float:
     """When to ask an endpoint; infinite = not until something else is known."""
     if known.link.up is False:
         return known.link.retry_at if name is known.probe else _NEVER
-    rest = max(end.rests_until for end in known.ends.values())
+    rest = max(end.rests_until for end in known.endpoints.values())
     if rest > now:
         return rest  # who limits questions counts those to all endpoints
     rule = {
-        Name.PROPS: _props,
-        Name.HEALTH: _health,
-        Name.RUNNING: _running,
-        Name.MODELS: _models,
-        Name.SLOTS: _slots,
-        Name.METRICS: _metrics,
+        Route.PROPS: _props,
+        Route.HEALTH: _health,
+        Route.RUNNING: _running,
+        Route.MODELS: _models,
+        Route.SLOTS: _slots,
+        Route.METRICS: _metrics,
     }[name]
-    when = rule(known, known.ends[name], now)
+    when = rule(known, known.endpoints[name], now)
     return _NEVER if _may_load(known, name, when, now) else when
 
 
-def _may_load(known: Known, name: Name, when: float, now: float) -> bool:
+def _may_load(known: Known, name: Route, when: float, now: float) -> bool:
     """Whether llama-swap, which unloads idle models, would load one again to answer: ask it first which are running."""
-    if known.kind is not Kind.SWAP or name not in (Name.PROPS, Name.SLOTS) or when > now:
+    if known.kind is not ServerKind.SWAP or name not in (Route.PROPS, Route.SLOTS) or when > now:
         return False
-    is_idle = known.slots is not None and not known.has_work and known.state(Name.SLOTS) is EndpointState.OK
-    running = known.ends[Name.RUNNING].settled_at
+    is_idle = known.slots is not None and not known.has_work and known.state(Route.SLOTS) is EndpointState.OK
+    running = known.endpoints[Route.RUNNING].settled_at
     return is_idle and not known.look_wanted and (running is None or running < when)
 
 
@@ -69,7 +69,7 @@ def _props(known: Known, end: Endpoint, now: float) -> float:
         return _again(end, _KEY_RETRY)
     if end.is_mute and end.settled_at is not None:
         return end.settled_at + (1.0 if _is_in_doubt(known, end) else _RARELY)
-    if _is_in_doubt(known, known.ends[Name.HEALTH]):
+    if _is_in_doubt(known, known.endpoints[Route.HEALTH]):
         return _again(end, 1.0)
     if end.state in (EndpointState.LOADING, *_SILENT):
         return _again(end, 1.0)
@@ -80,7 +80,7 @@ def _props(known: Known, end: Endpoint, now: float) -> float:
 
 def _now_and_then(known: Known, end: Endpoint) -> float:
     """Once a minute, but not through llama-swap, since each question restarts its idle timer."""
-    return _NEVER if known.kind is Kind.SWAP else _again(end, _RARELY)
+    return _NEVER if known.kind is ServerKind.SWAP else _again(end, _RARELY)
 
 
 def _props_of_sleeper(known: Known, end: Endpoint, now: float) -> float:
@@ -90,8 +90,8 @@ def _props_of_sleeper(known: Known, end: Endpoint, now: float) -> float:
         return _again(end, interval)
     if known.has_work or known.slots is None:
         return _now_and_then(known, end)
-    regular = _NEVER if known.kind is Kind.SWAP else _again(end, 5 * interval if known.metrics_tell else interval)
-    look = _look(known, known.ends[Name.SLOTS], now)
+    regular = _NEVER if known.kind is ServerKind.SWAP else _again(end, 5 * interval if known.metrics_tell else interval)
+    look = _look(known, known.endpoints[Route.SLOTS], now)
     return regular if look == _NEVER or _is_fresh(end, look) else min(look, regular)
 
 
@@ -103,8 +103,8 @@ def _is_fresh(props: Endpoint, look: float) -> bool:
 def _health(known: Known, end: Endpoint, now: float) -> float:
     """/health: only if nothing else shows whether the server is alive."""
     gap = max(1.0, known.cadence.interval)
-    slots, props = known.ends[Name.SLOTS], known.ends[Name.PROPS]
-    if any(_is_in_doubt(known, other) for other in known.ends.values()):
+    slots, props = known.endpoints[Route.SLOTS], known.endpoints[Route.PROPS]
+    if any(_is_in_doubt(known, other) for other in known.endpoints.values()):
         return _again(end, gap)
     if known.queued is not None:
         return max(_again(known.queued, PATIENCE), _again(end, gap))
@@ -125,7 +125,7 @@ def _is_polled(known: Known) -> bool:
     """Whether another endpoint is asked regularly and would show that the server is gone."""
     if known.asleep or known.is_proxied:
         return True
-    props, slots, metrics = (known.ends[name] for name in (Name.PROPS, Name.SLOTS, Name.METRICS))
+    props, slots, metrics = (known.endpoints[name] for name in (Route.PROPS, Route.SLOTS, Route.METRICS))
     if props.settled_at is None or props.state in (EndpointState.LOADING, EndpointState.KEY):
         return True
     return slots.state not in _GONE or (metrics.state is EndpointState.OK and known.metrics_every is None)
@@ -133,26 +133,26 @@ def _is_polled(known: Known) -> bool:
 
 def _running(known: Known, end: Endpoint, now: float) -> float:
     """llama-swap's list: at the interval, and before each look; at anything else once, where /props says nothing."""
-    if known.kind is Kind.SWAP:
-        regular, look = _again(end, max(1.0, known.cadence.interval)), _look(known, known.ends[Name.SLOTS], now)
+    if known.kind is ServerKind.SWAP:
+        regular, look = _again(end, max(1.0, known.cadence.interval)), _look(known, known.endpoints[Route.SLOTS], now)
         return look if (end.settled_at or 0.0) < look < regular else regular
     if end.state is EndpointState.KEY:
         return _again(end, _KEY_RETRY)
-    return now if known.state(Name.PROPS) in UNFIT and end.settled_at is None else _NEVER
+    return now if known.state(Route.PROPS) in UNFIT and end.settled_at is None else _NEVER
 
 
 def _models(known: Known, end: Endpoint, now: float) -> float:
     """/models: a router's list regularly; a server's own once, for the sizes of its model."""
-    if known.kind is Kind.ROUTER:
+    if known.kind is ServerKind.ROUTER:
         return _again(end, max(2.0, known.cadence.interval))
-    wanted = known.kind is Kind.SWAP or known.state(Name.SLOTS) is not EndpointState.UNKNOWN
-    return now if wanted and end.settled_at is None and known.state(Name.PROPS) is not EndpointState.KEY else _NEVER
+    wanted = known.kind is ServerKind.SWAP or known.state(Route.SLOTS) is not EndpointState.UNKNOWN
+    return now if wanted and end.settled_at is None and known.state(Route.PROPS) is not EndpointState.KEY else _NEVER
 
 
 def _slots(known: Known, end: Endpoint, now: float) -> float:
     look = _look(known, end, now)
     guarded = known.may_sleep and not known.has_work and not known.look_wanted and known.slots is not None
-    return _NEVER if guarded and not _is_fresh(known.ends[Name.PROPS], look) else look
+    return _NEVER if guarded and not _is_fresh(known.endpoints[Route.PROPS], look) else look
 
 
 def _look(known: Known, end: Endpoint, now: float) -> float:
@@ -174,17 +174,17 @@ def _may_look(known: Known, end: Endpoint) -> bool:
     """Whether asking /slots is useful and wakes no model."""
     if not known.is_ready or end.state in _GONE or known.is_foreign or (known.asleep and not known.look_wanted):
         return False
-    props = known.state(Name.PROPS)
-    if props in UNFIT and known.kind is not Kind.SWAP:
-        return all(known.ends[name].settled_at is not None for name in (Name.RUNNING, Name.HEALTH))
-    if known.ends[Name.PROPS].is_mute:
-        return known.lives_beside(known.ends[Name.PROPS])
+    props = known.state(Route.PROPS)
+    if props in UNFIT and known.kind is not ServerKind.SWAP:
+        return all(known.endpoints[name].settled_at is not None for name in (Route.RUNNING, Route.HEALTH))
+    if known.endpoints[Route.PROPS].is_mute:
+        return known.lives_beside(known.endpoints[Route.PROPS])
     return props in (EndpointState.OK, EndpointState.OFF, EndpointState.KEY, *UNFIT)
 
 
 def _metrics(known: Known, end: Endpoint, now: float) -> float:
     """/metrics: with each look at the slots while there is work, else between the looks."""
-    slots = known.ends[Name.SLOTS]
+    slots = known.endpoints[Route.SLOTS]
     if known.metrics_every == 0 or end.state in _GONE or not known.is_ready:
         return _NEVER
     if (known.asleep and not known.look_wanted) or slots.state is EndpointState.UNKNOWN:

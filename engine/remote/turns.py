@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from .endpoint import Name
+from .endpoint import Route
 
 __all__ = ["Turns"]
 
@@ -17,11 +17,11 @@ class Turns:
     """Remembers the marks that tell one run of a server from another, and when runs seemed to begin."""
 
     def __init__(self) -> None:
-        self._marks: dict[Name, list[str]] = {Name.PROPS: [], Name.METRICS: []}
+        self._marks: dict[Route, list[str]] = {Route.PROPS: [], Route.METRICS: []}
         self._falls: deque[float] = deque(maxlen=_OFTEN)
         self._until = float("-inf")
 
-    def mark(self, name: Name, mark: str | None, now: float) -> None:
+    def mark(self, name: Route, mark: str | None, now: float) -> None:
         """Note the mark of the run that answered. If an earlier mark comes back, servers take turns."""
         marks = self._marks[name]
         if mark is None or mark in marks[-1:]:

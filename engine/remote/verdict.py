@@ -7,7 +7,7 @@ import re
 from ..snapshot import EndpointState, Health, HealthState
 from .answer import Fault
 from .credentials import NOBODY, Credentials
-from .endpoint import Endpoint, Kind, Name
+from .endpoint import Endpoint, Route, ServerKind
 from .known import UNFIT, Known
 from .proxy import VIA
 from .read_errors import Refusal
@@ -21,8 +21,8 @@ ANSWERING_BUILD = 10423
 
 _SLOW = 6.0  # seconds of silence, after which a connection that died unseen has been replaced
 _OFF_ADVICE = {
-    Name.SLOTS: "start the server without --no-slots (builds before September 2025: with --slots)",
-    Name.METRICS: "start the server with --metrics",
+    Route.SLOTS: "start the server without --no-slots (builds before September 2025: with --slots)",
+    Route.METRICS: "start the server with --metrics",
 }
 _ON_THE_WAY = {"loading": "loaded", "starting": "loaded", "downloading": "downloaded"}
 _PORT_ADVICE = "check the port; if the server speaks TLS, give https://"
@@ -34,7 +34,7 @@ _KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 def judge(known: Known, host: str, *, credentials: Credentials = NOBODY, now: float) -> Health:
     """Say how the server is; `Health.since` is set if it is known when trouble began."""
     if known.link.up is None:
-        waited = now - (known.ends[Name.PROPS].asked_at or now)
+        waited = now - (known.endpoints[Route.PROPS].asked_at or now)
         return Health(HealthState.CONNECTING, f"no answer yet for {waited:.0f} s" if waited > 1 else f"asking {host}")
     if known.link.up is False:
         return _unreachable(known, host, now)
@@ -96,8 +96,8 @@ def _not_answering(since: float | None, now: float) -> Health:
 
 
 def _unchosen(known: Known, given: Credentials) -> Health:
-    kind = "router" if known.kind is Kind.ROUTER else "llama-swap"
-    listed = known.ends[Name.MODELS]
+    kind = "router" if known.kind is ServerKind.ROUTER else "llama-swap"
+    listed = known.endpoints[Route.MODELS]
     is_unread = listed.state is EndpointState.UNKNOWN and known.entry is None  # the running ones are not all there are
     if is_unread or (not known.models and listed.state is not EndpointState.OK):
         return _unlisted(kind, listed, known, given)
@@ -133,18 +133,18 @@ def _unlisted(kind: str, listed: Endpoint, known: Known, given: Credentials) -> 
 
 def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
     """The verdict, if /props and /health decide it without the slots."""
-    props, health = known.ends[Name.PROPS], known.ends[Name.HEALTH]
+    props, health = known.endpoints[Route.PROPS], known.endpoints[Route.HEALTH]
     if known.is_foreign:
         return _foreign(known)
     if known.asleep:
         advice = "press r to look; that loads it again"
         return Health(HealthState.ASLEEP, "the model is unloaded", advice)
-    if props.state is EndpointState.KEY and known.state(Name.SLOTS) in (EndpointState.OK, EndpointState.UNKNOWN):
+    if props.state is EndpointState.KEY and known.state(Route.SLOTS) in (EndpointState.OK, EndpointState.UNKNOWN):
         return None  # the slots may be open, or say the same
-    slots, running = known.state(Name.SLOTS), known.state(Name.RUNNING)
+    slots, running = known.state(Route.SLOTS), known.state(Route.RUNNING)
     if EndpointState.KEY in (props.state, slots) or (running is EndpointState.KEY and slots is not EndpointState.OK):
         return _key(known, given)
-    if EndpointState.LOADING in (props.state, known.state(Name.SLOTS)):
+    if EndpointState.LOADING in (props.state, known.state(Route.SLOTS)):
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
         if props.refusal.status == 429:
@@ -158,7 +158,7 @@ def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
 
 def _foreign(known: Known) -> Health:
     """Quote what it says. Only the user may follow a redirect, since it may lead to another machine."""
-    props, health = known.ends[Name.PROPS], known.ends[Name.HEALTH]
+    props, health = known.endpoints[Route.PROPS], known.endpoints[Route.HEALTH]
     said = props.refusal.told if props.refusal else props.note or health.note or "something else"
     advice = "check the port, and the path before /slots if it has one"
     if props.refusal is not None and props.refusal.status < 400:
@@ -167,7 +167,7 @@ def _foreign(known: Known) -> Health:
 
 
 def _key(known: Known, given: Credentials) -> Health:
-    refusals = [known.ends[name].refusal for name in (Name.PROPS, Name.SLOTS, Name.MODELS, Name.RUNNING)]
+    refusals = [known.endpoints[name].refusal for name in (Route.PROPS, Route.SLOTS, Route.MODELS, Route.RUNNING)]
     if any(refusal is not None and refusal.wants_password for refusal in refusals):
         text = "the user or the password is wrong" if given.login is not None else "user and password needed"
         return Health(HealthState.KEY, text, "give them in the address: http://USER:PASSWORD@host")
@@ -185,7 +185,7 @@ def _key(known: Known, given: Credentials) -> Health:
 
 
 def _of_slots(known: Known, now: float) -> Health:
-    slots = known.ends[Name.SLOTS]
+    slots = known.endpoints[Route.SLOTS]
     waited = slots.waiting_for(now) if known.lives_beside(slots) else 0.0
     if waited > max(_SLOW, 2 * known.cadence.interval):
         if slots.arriving:
@@ -198,7 +198,7 @@ def _of_slots(known: Known, now: float) -> Health:
     if slots.state is EndpointState.OK:
         return Health(HealthState.OK, slots.note)
     if slots.state is EndpointState.OFF:
-        return _without_slots(known, "the server runs without its slots view", _OFF_ADVICE[Name.SLOTS])
+        return _without_slots(known, "the server runs without its slots view", _OFF_ADVICE[Route.SLOTS])
     if slots.state is EndpointState.ABSENT:
         return _without_slots(known, "the server has no /slots", _absent_advice(known))
     if slots.state is EndpointState.TOO_LARGE:
@@ -243,12 +243,12 @@ def _stalled(known: Known, since: float, now: float) -> Health:
 
 def _without_slots(known: Known, why: str, advice: str) -> Health:
     """The verdict if there are no slots; there may still be counters."""
-    metrics = known.state(Name.METRICS)
+    metrics = known.state(Route.METRICS)
     if metrics is EndpointState.OK:
         return Health(HealthState.OK, f"{why}: only /metrics is shown", advice)
     if metrics is EndpointState.UNKNOWN and known.metrics_every != 0:
         return Health(HealthState.CONNECTING, f"{why}; asking /metrics")
-    if metrics is EndpointState.OFF and known.state(Name.SLOTS) is EndpointState.OFF:
+    if metrics is EndpointState.OFF and known.state(Route.SLOTS) is EndpointState.OFF:
         text = f"{why} and without --metrics"
         return Health(HealthState.NOTHING, f"reachable, but nothing to monitor: {text}", advice)
     if metrics in UNFIT:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from slotview.engine.remote.answer import Answer
 from slotview.engine.remote.cadence import Cadence
-from slotview.engine.remote.endpoint import DIRECT, QUEUED, Name
+from slotview.engine.remote.endpoint import DIRECT, QUEUED, Route
 from slotview.engine.remote.knowledge import Knowledge, decode
 from slotview.engine.remote.schedule import next_question
 from tests.fake_server import Reply
@@ -35,7 +35,7 @@ class Simulation:
             if None not in times:
                 self.now = min(end, max(self.now + 0.001, min(when for when in times if when is not None)))
 
-    def _ask(self, lane: tuple[Name, ...]) -> float | None:
+    def _ask(self, lane: tuple[Route, ...]) -> float | None:
         name, when = next_question(self.known, lane, self.now)
         if name is None:
             return when
