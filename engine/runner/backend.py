@@ -37,6 +37,7 @@ INTERVAL = 0.5
 START_SECONDS = 600.0
 READY = (HealthState.OK, HealthState.ASLEEP)
 CAPABILITIES = Capabilities(fire=True, retune=RetuneMode.RESTART, slot_actions=True, save_files=True)
+WHEN_ENDED = Capabilities(retune=RetuneMode.RESTART)
 
 
 _STARTING = Health(HealthState.CONNECTING, "llama-server has not opened its port yet", "its log says how far it is")
@@ -68,8 +69,9 @@ class RunnerBackend:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Everything; the child is ours, so nothing needs to be confirmed."""
-        return CAPABILITIES
+        """Everything; the child is ours, so nothing needs to be confirmed. One that ended can only be started again."""
+        process = self._process
+        return CAPABILITIES if process is None or process.exit_code is None else WHEN_ENDED
 
     @property
     def flags(self) -> LaunchFlags:
@@ -121,7 +123,7 @@ class RunnerBackend:
             return replace(self._last, time=time.monotonic(), health=self._ended or self._last.health)
         snapshot = _completed(remote.latest(), self._log.facts, self._flags)
         if process.exit_code is not None:
-            snapshot = replace(snapshot, health=self._ending(process))
+            snapshot = replace(snapshot, health=self._ending(process), poll=None)
         elif snapshot.health.state is HealthState.REFUSED:
             snapshot = replace(snapshot, health=_STARTING)
         self._last = snapshot

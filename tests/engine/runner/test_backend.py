@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.backend import BackendError, FireRequest
+from slotview.engine.backend import BackendError, Capabilities, FireRequest, RetuneMode
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import Notice, Retuned
 from slotview.engine.runner.backend import RunnerBackend
@@ -129,10 +129,13 @@ def test_a_crashed_child_shows_how_it_ended_and_can_be_started_again(child: Star
     ended = when(backend, lambda snapshot: snapshot.health.state is HealthState.ENDED)
     assert "killed by SIGKILL" in ended.health.message
     assert "press t to start it again" in (ended.health.advice or "")
+    assert ended.poll is None, "nobody is asked"
+    assert backend.capabilities == Capabilities(retune=RetuneMode.RESTART)
     with pytest.raises(BackendError, match="not running; press t"):
         backend.submit(FireRequest("Once"))
     backend.retune(LaunchFlags(ctx_size=2048, parallel=1)).result(60)
     assert len(when(backend, is_watched).slots or ()) == 1
+    assert backend.capabilities.fire
 
 
 def test_a_child_that_cannot_start_tells_why(child: StartChild, tmp_path: Path) -> None:
