@@ -6,7 +6,9 @@ from itertools import pairwise
 
 import pytest
 
+from slotview.engine.events import Notice, TaskEnded, TaskStarted
 from slotview.engine.remote.answer import Answer, Fault
+from slotview.engine.remote.endpoint import Route
 from slotview.engine.remote.picture import picture
 from slotview.engine.remote.verdict import judge
 from slotview.engine.snapshot import Health, HealthState
@@ -265,3 +267,32 @@ def test_a_server_that_limits_questions_is_left_alone_for_as_long_as_it_says(pau
     simulation.known.look_now(simulation.now)
     simulation.run(0.5)
     assert simulation.times("/slots")[-1] > times[-1]
+
+
+def test_slots_that_are_being_loaded_are_asked_for_every_second() -> None:
+    def answer(path: str, params: dict[str, str], now: float) -> Reply | Answer:
+        return recorded("health_loading_503") if path == "/slots" and now < 10 else server()(path, params, now)
+
+    simulation = Simulation(answer)
+    simulation.run(9)
+    assert set(gaps(simulation.times("/slots"))) == {1}
+
+
+def test_before_the_first_answer_the_screen_says_how_long_it_has_waited() -> None:
+    known = Simulation(server()).known
+    known.ask(Route.PROPS, 10.0)
+    assert judge(known, "host:8080", now=10.9).message == "asking host:8080"
+    assert judge(known, "host:8080", now=13.0).message == "no answer yet for 3 s"
+
+
+def test_a_restart_that_gives_a_task_the_same_id_ends_it_once_and_begins_it_again() -> None:
+    def answer(path: str, params: dict[str, str], now: float) -> Reply | Answer:
+        is_new = now > 5
+        return server([slot(task=3, decoded=5 if is_new else 900)], metrics(n_decode_total=9 if is_new else 5000))(
+            path, params, now
+        )
+
+    simulation = Simulation(answer)
+    simulation.run(10)
+    told = [type(event) for event in simulation.known.events if not isinstance(event, Notice)]
+    assert told == [TaskStarted, TaskEnded, TaskStarted]
