@@ -57,9 +57,9 @@ def _value(text: str) -> float | None:
 
 
 def read_totals(values: Mapping[str, float | None]) -> Totals:
-    """Give the values their names in a snapshot; negative ones count as unknown."""
+    """Give the values their names in a snapshot; negative ones, and a share above 1, count as unknown."""
     known = {name: value for name, value in values.items() if value is not None and value >= 0}
-    processing = known.get("requests_processing")
+    processing, ratio = known.get("requests_processing"), known.get("kv_cache_usage_ratio")
     return Totals(
         prompt_tokens=known.get("prompt_tokens_total"),
         prompt_tokens_cached=known.get("prompt_tokens_cached_total"),
@@ -70,5 +70,5 @@ def read_totals(values: Mapping[str, float | None]) -> Totals:
         busy_per_decode=known.get("n_busy_slots_per_decode") or None,  # 0 before the first decode is not an average
         n_tokens_max=known.get("n_tokens_max", known.get("n_past_max")),
         processing=None if processing is None else int(processing),
-        kv_ratio=known.get("kv_cache_usage_ratio"),
+        kv_ratio=None if ratio is None or ratio > 1 else ratio,
     )

@@ -309,6 +309,13 @@ def test_an_average_of_one_model_is_not_shown_for_all() -> None:
     }
 
 
+@pytest.mark.parametrize(("told", "known"), [("0.25", 0.25), ("1", 1.0), ("35.2", None), ("-1", None), ("nan", None)])
+def test_a_share_of_cells_is_a_share(told: str, known: float | None) -> None:
+    values = read_metrics(f"llamacpp:kv_cache_usage_ratio {told}\n".encode())
+    assert values is not None
+    assert read_totals(values).kv_ratio == known
+
+
 def test_recorded_metrics() -> None:
     totals = read_totals(read_metrics(recorded("metrics_busy").body) or {})
     assert (totals.prompt_tokens, totals.decodes, totals.processing) == (56, 52, 4)
