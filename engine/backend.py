@@ -196,8 +196,8 @@ class SlotActionResult:
 class Backend(Protocol):
     """Something to watch. `latest`, `events`, `preview` and `submit` never block; what takes longer returns a future.
 
-    What cannot be done raises `BackendError` at once, or fails the future with it. All methods are called from the
-    screen's thread; threads of the backend's own do the work.
+    What cannot be done raises `BackendError` at once, or fails the future with it. `latest` and `events` may be called
+    from any thread, as a recorder does, the rest from the screen's; threads of the backend's own do the work.
     """
 
     @property

@@ -55,6 +55,8 @@ class RemoteBackend:
     is seconds between looks while there is work. ``metrics_every``: seconds between reads of /metrics, None = with
     each look, 0 = never. ``backoff`` False keeps the pace also while idle. ``facts`` of the model file give the retune
     preview its sizes in bytes. Raises `AddressError` for a URL, key or interval that cannot be used.
+
+    What is known changes only under the poller's lock; here, single values of it are read without.
     """
 
     def __init__(

@@ -25,11 +25,12 @@ from ..events import EventBatch, EventRing, Notice, Retuned, Severity
 from ..memory import total_memory
 from ..remote.backend import RemoteBackend
 from ..retune_preview import planned
-from ..snapshot import Health, HealthState, KvPool, SlotDetails, Snapshot
+from ..snapshot import Health, HealthState, SlotDetails, Snapshot
 from .arguments import address_of, api_key_of, command_to_copy, model_path, split_arguments, url_of
 from .last_words import how_it_ended
-from .log_reader import ChildFacts, LogReader
+from .log_reader import LogReader
 from .process import ServerProcess, find_binary
+from .view import completed, lost_requests, lost_tokens
 
 __all__ = ["RunnerBackend"]
 
@@ -46,8 +47,8 @@ _STARTING = Health(HealthState.CONNECTING, "llama-server has not opened its port
 class RunnerBackend:
     """Owns one child at a time. ``arguments`` are llama-server's. Raises `BackendError`.
 
-    The child's log arrives in a thread of its own, restarts run in the worker thread, and the screen's thread calls
-    the rest; ``_lock`` guards which child is the current one.
+    The child's log arrives in a thread of its own, restarts run in the worker thread, and the screen (and a recorder)
+    call the rest from theirs. ``_lock`` guards which child is the current one and what was heard of it.
     """
 
     def __init__(self, arguments: Sequence[str], *, server_bin: str | None = None) -> None:
@@ -121,7 +122,7 @@ class RunnerBackend:
             process, remote = self._process, self._remote
         if process is None or remote is None:
             return replace(self._last, time=time.monotonic(), health=self._ended or self._last.health)
-        snapshot = _completed(remote.latest(), self._log.facts, self._flags)
+        snapshot = completed(remote.latest(), self._log.facts, self._flags)
         if process.exit_code is not None:
             snapshot = replace(snapshot, health=self._ending(process), poll=None)
         elif snapshot.health.state is HealthState.REFUSED:
@@ -131,21 +132,22 @@ class RunnerBackend:
 
     def _ending(self, process: ServerProcess) -> Health:
         """How the child ended by itself, with its last words."""
-        if self._ended is None:
-            message = how_it_ended(process.exit_code or 0, process.last_words(40))
-            advice = "see the log; press t to start it again with other flags, q to quit"
-            self._ended = Health(HealthState.ENDED, message, advice, time.monotonic())
-            self._tell(message, "error")
-        return self._ended
+        if self._ended is not None:
+            return self._ended
+        message = how_it_ended(process.exit_code or 0, process.last_words(40))
+        advice = "see the log; press t to start it again with other flags, q to quit"
+        with self._lock:
+            if self._ended is None:
+                self._ended = Health(HealthState.ENDED, message, advice, time.monotonic())
+                self._tell(message, "error")
+            return self._ended
 
     def events(self, after: int) -> EventBatch:
         """Return what happened after a cursor, in the child's log and over HTTP."""
-        with self._lock:
-            remote, heard = self._remote, self._heard
-        if remote is not None:
-            batch = remote.events(heard)
-            self._heard = batch.cursor
-            if batch.events:
+        with self._lock:  # the recorder and the screen ask from two threads, and each event is copied once
+            if self._remote is not None:
+                batch = self._remote.events(self._heard)
+                self._heard = batch.cursor
                 self._ring.extend(batch.events)
         return self._ring.after(after)
 
@@ -170,7 +172,7 @@ class RunnerBackend:
             plan = plan_context(flags, facts, total_memory())
         except ContextError as error:
             return RetunePreview(flags, error=str(error), command=command)
-        lost = f"a restart ends {_lost_requests(self._last)} and drops {_lost_tokens(self._last)}"
+        lost = f"a restart ends {lost_requests(self._last)} and drops {lost_tokens(self._last)}"
         unknown = () if self._facts else ("sizes: the model file could not be read",)
         known = RetunePreview(
             flags, kv_bytes_now=self._log.facts.kv_bytes, notes=(lost,), unknown=unknown, command=command
@@ -191,7 +193,7 @@ class RunnerBackend:
         snapshot = remote.wait_until(lambda seen: seen.health.state in READY or self._has_ended(), START_SECONDS)
         if snapshot.health.state not in READY:
             raise BackendError(self.latest().health.message)
-        summary = f"restarted with {' '.join(flags.arguments()) or 'default flags'}; it ended {_lost_requests(before)}"
+        summary = f"restarted with {' '.join(flags.arguments()) or 'default flags'}; it ended {lost_requests(before)}"
         self._ring.extend([Retuned(time.monotonic(), summary)])
         return RetuneReport(summary)
 
@@ -233,41 +235,3 @@ class RunnerBackend:
         self._closed = True
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._stop()
-
-
-def _lost_requests(snapshot: Snapshot) -> str:
-    """What a restart would end, as far as known: waiting requests are lost just as running ones are."""
-    if snapshot.busy is None:
-        return "all requests"
-    if snapshot.waiting.count is None:
-        return f"{snapshot.busy} running requests and all that wait"
-    if snapshot.busy == snapshot.waiting.count == 0:
-        return "no request"
-    return f"{snapshot.busy} running and {snapshot.waiting.count} waiting requests"
-
-
-def _lost_tokens(snapshot: Snapshot) -> str:
-    cached = snapshot.pool.cached
-    return "the tokens kept in idle slots" if cached is None else f"{cached or 'no'} tokens kept in idle slots"
-
-
-def _completed(snapshot: Snapshot, told: ChildFacts, flags: LaunchFlags) -> Snapshot:
-    """Add what only the log and the flags reveal: the pool's mode and size, and what was asked for."""
-    if told.unified is None:
-        return snapshot
-    facts = replace(
-        snapshot.facts,
-        unified=told.unified,
-        n_slots=snapshot.facts.n_slots or told.n_slots or (flags.parallel if flags.parallel > 0 else None),
-        n_ctx_slot=snapshot.facts.n_ctx_slot or told.n_ctx_slot,
-        n_ctx=told.n_ctx,
-        n_ctx_asked=flags.ctx_size if flags.ctx_size not in (0, told.n_ctx) else None,
-        n_batch=told.n_batch,
-        n_ubatch=told.n_ubatch,
-        type_k=told.type_k,
-        type_v=told.type_v,
-    )
-    pool: KvPool = replace(
-        snapshot.pool, unified=told.unified, cells=told.n_ctx, candidates=(), n_bytes=told.kv_bytes, why=None
-    )
-    return replace(snapshot, facts=facts, pool=pool)

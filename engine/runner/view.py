@@ -1,0 +1,50 @@
+"""What is known about a child beyond HTTP, and what a restart of it would lose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..context import LaunchFlags
+from ..snapshot import Snapshot
+from .log_reader import ChildFacts
+
+__all__ = ["completed", "lost_requests", "lost_tokens"]
+
+
+def completed(snapshot: Snapshot, told: ChildFacts, flags: LaunchFlags) -> Snapshot:
+    """Add what only the log and the flags reveal: the pool's mode and size, and what was asked for."""
+    if told.unified is None:
+        return snapshot
+    facts = replace(
+        snapshot.facts,
+        unified=told.unified,
+        n_slots=snapshot.facts.n_slots or told.n_slots or (flags.parallel if flags.parallel > 0 else None),
+        n_ctx_slot=snapshot.facts.n_ctx_slot or told.n_ctx_slot,
+        n_ctx=told.n_ctx,
+        n_ctx_asked=flags.ctx_size if flags.ctx_size not in (0, told.n_ctx) else None,
+        n_batch=told.n_batch,
+        n_ubatch=told.n_ubatch,
+        type_k=told.type_k,
+        type_v=told.type_v,
+    )
+    pool = replace(
+        snapshot.pool, unified=told.unified, cells=told.n_ctx, candidates=(), n_bytes=told.kv_bytes, why=None
+    )
+    return replace(snapshot, facts=facts, pool=pool)
+
+
+def lost_requests(snapshot: Snapshot) -> str:
+    """What a restart would end, as far as known: waiting requests are lost just as running ones are."""
+    if snapshot.busy is None:
+        return "all requests"
+    if snapshot.waiting.count is None:
+        return f"{snapshot.busy} running requests and all that wait"
+    if snapshot.busy == snapshot.waiting.count == 0:
+        return "no request"
+    return f"{snapshot.busy} running and {snapshot.waiting.count} waiting requests"
+
+
+def lost_tokens(snapshot: Snapshot) -> str:
+    """What a restart would drop from the cache, as far as known."""
+    cached = snapshot.pool.cached
+    return "the tokens kept in idle slots" if cached is None else f"{cached or 'no'} tokens kept in idle slots"
