@@ -93,6 +93,7 @@ def test_a_common_beginning_is_reused() -> None:
     unlike = one(parse_workload("burst n=4 prompt=200 answer=5"), flags)
     assert alike.n_cached == 3 * 150
     assert unlike.n_cached < 10
+    assert 200 < alike.pool_peak == unlike.pool_peak < 205
 
 
 def test_flags_that_do_not_start_get_a_row_that_says_why() -> None:
