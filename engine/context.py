@@ -59,13 +59,14 @@ class LaunchFlags:
             words += ["-np", str(self.parallel)]
         if self.kv_unified and self.parallel >= 0:
             words.append("-kvu")
+        usual = LaunchFlags()
         for flag, value, default in (
-            ("--kv-unified-per-slot", self.kv_unified_per_slot, 0),
-            ("-b", self.batch, 2048),
-            ("-ub", self.ubatch, 512),
-            ("-ctk", self.type_k, "f16"),
-            ("-ctv", self.type_v, "f16"),
-            ("-fa", self.flash_attn, "auto"),
+            ("--kv-unified-per-slot", self.kv_unified_per_slot, usual.kv_unified_per_slot),
+            ("-b", self.batch, usual.batch),
+            ("-ub", self.ubatch, usual.ubatch),
+            ("-ctk", self.type_k, usual.type_k),
+            ("-ctv", self.type_v, usual.type_v),
+            ("-fa", self.flash_attn, usual.flash_attn),
         ):
             if value != default:
                 words += [flag, str(value)]

@@ -22,7 +22,7 @@ from .context import ContextError, LaunchFlags, ModelFacts
 from .events import EventBatch, EventRing, Notice
 from .flags import EngineFlags
 from .loading import StartError, build_core, core_options, load, model_facts, plan_for
-from .local_ticket import LocalTicket
+from .local_ticket import LocalTicket, task_params
 from .pace import microseconds, profile, seconds
 from .retune_preview import preview_of
 from .snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, SlotDetails, Snapshot, WaitingView
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .host import EngineHost
     from .model.interface import Model
     from .slots.core import Core
-    from .slots.task import Result, TaskParams
+    from .slots.task import Result
 
 __all__ = ["LocalBackend"]
 
@@ -151,7 +151,7 @@ class LocalBackend:
             host = self._ready.result()
             assert self._model is not None
             prompt = self._model.tokenizer.encode(request.prompt)
-            params = self._params(request)
+            params = task_params(request, self._flags)
             for ticket in tickets:
                 (task,) = host.post([prompt], params, ticket.receive)
                 if not ticket.queued(task):
@@ -159,27 +159,6 @@ class LocalBackend:
         except Exception as error:
             for ticket in tickets:
                 ticket.fail(str(error))
-
-    def _params(self, request: FireRequest) -> TaskParams:
-        from .slots.task import TaskParams
-
-        sampling = self._flags.sampling
-        if request.temperature is not None:
-            sampling = replace(sampling, temperature=max(0.0, request.temperature))
-        if request.seed is not None:
-            sampling = replace(sampling, seed=request.seed & 0xFFFFFFFF)
-        if request.ignore_eos:
-            sampling = replace(sampling, ignore_eos=True)
-        return TaskParams(
-            n_predict=request.n_predict,
-            cache_prompt=self._flags.cache_prompt,
-            n_keep=self._flags.n_keep,
-            n_cache_reuse=self._flags.cache_reuse,
-            id_slot=-1 if request.id_slot is None else request.id_slot,
-            stream=True,
-            stop=self._flags.reverse_prompt,
-            sampling=sampling,
-        )
 
     def details(self, slot: int) -> Future[SlotDetails]:
         """Fetch one slot's details."""

@@ -1,18 +1,43 @@
-"""A request to the embedded engine, as the screen follows it."""
+"""A request to the embedded engine: its parameters, and how the screen follows it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .backend import RequestState
+from .backend import FireRequest, RequestState
+from .flags import EngineFlags
 from .pace import seconds
 from .ticket import BaseTicket
 
 if TYPE_CHECKING:
-    from .slots.task import Final, Partial, Result
+    from .slots.task import Final, Partial, Result, TaskParams
 
-__all__ = ["LocalTicket"]
+__all__ = ["LocalTicket", "task_params"]
+
+
+def task_params(request: FireRequest, flags: EngineFlags) -> TaskParams:
+    """The parameters of a request's tasks; what is None is left to the flags."""
+    from .slots.task import TaskParams
+
+    sampling = flags.sampling
+    if request.temperature is not None:
+        sampling = replace(sampling, temperature=max(0.0, request.temperature))
+    if request.seed is not None:
+        sampling = replace(sampling, seed=request.seed & 0xFFFFFFFF)
+    if request.ignore_eos:
+        sampling = replace(sampling, ignore_eos=True)
+    return TaskParams(
+        n_predict=request.n_predict,
+        cache_prompt=flags.cache_prompt,
+        n_keep=flags.n_keep,
+        n_cache_reuse=flags.cache_reuse,
+        id_slot=-1 if request.id_slot is None else request.id_slot,
+        stream=True,
+        stop=flags.reverse_prompt,
+        sampling=sampling,
+    )
 
 
 class LocalTicket(BaseTicket):
