@@ -10,6 +10,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+ENGINE = ROOT / "engine"
+MAY_KNOW: dict[str, set[str]] = {
+    "model": set(),
+    "slots": {"model"},
+    "lab": {"model", "slots"},
+    "serve": {"model", "slots"},
+    "remote": set(),
+    "observe": {"remote"},  # recordings may hold raw answers of a server
+    "runner": {"remote"},
+}
+"""Which rooms of the engine a room may know, beside the modules of the engine itself."""
 MAY_NOT_KNOW = {"engine": {"slotview.widgets", "slotview.tui"}, "widgets": {"slotview.tui"}}
 
 
@@ -48,6 +59,26 @@ def test_nothing_points_back_up(room: str) -> None:
             if isinstance(node, ast.ImportFrom):
                 source = node.module or ""
                 assert not any(source.startswith(banned) for banned in MAY_NOT_KNOW[room]), f"{path}: {source}"
+
+
+@pytest.mark.parametrize("room", sorted(MAY_KNOW))
+def test_inside_the_engine_rooms_know_few_others(room: str) -> None:
+    for path in (ENGINE / room).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                known = room_of(path, node)
+                assert known in (None, room, *MAY_KNOW[room]), f"{path}: {known}"
+
+
+def room_of(path: Path, node: ast.ImportFrom) -> str | None:
+    """The room of the engine that a relative import leads to; None for the engine's own modules."""
+    place = path.parents[node.level - 1].relative_to(ENGINE).parts
+    names = (*place, *(node.module or node.names[0].name).split("."))
+    return names[0] if names[0] in MAY_KNOW else None
+
+
+def test_every_room_of_the_engine_has_its_rule() -> None:
+    assert {path.parent.name for path in ENGINE.glob("*/__init__.py")} == set(MAY_KNOW)
 
 
 def test_the_three_rooms_are_imported_by_their_installed_names() -> None:
