@@ -157,8 +157,9 @@ class Wire:
                 yield from self._bytes(size)
                 if (yield from self._line()):
                     raise RefusedError("a chunk that is longer than it says")
+            trailer = Head(head.method, head.target, head.version)
             while line := (yield from self._line()):
-                add_header(head, line)
+                add_header(trailer, line)
         elif head.length is not None:
             yield from self._bytes(head.length)
         elif self._buffer and not head.persistent and head.method in BODY_METHODS:

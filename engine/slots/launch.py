@@ -39,7 +39,7 @@ class Launching:
             return
         slot = self._chooser.choose(job, state.now)
         if slot is None:
-            self._defer(job, "no slot is available")
+            self._defer(job, "no slot is available" if job.pin == -1 else "requested slot is unavailable")
             return
         free = [other for other in state.slots if not other.phase and other is not slot]
         if len(free) < len(job.children):

@@ -120,11 +120,16 @@ def test_a_quiet_level_writes_less() -> None:
     assert written(5) == {"E", "W", "I"}
 
 
-def test_a_deferred_task_is_a_debug_line() -> None:
+def test_a_deferred_task_is_a_debug_line_that_tells_whether_it_wanted_that_slot() -> None:
     desk = Desk(parallel=1, ctx_size=256, verbosity=5)
     desk.post(numbered(5), numbered(5, 1), n_predict=2)
+    desk.ask(numbered(5), n_predict=2, id_slot=0)
     desk.run()
-    assert any(line.endswith("no slot is available, defer task, id_task = 1") for line in desk.log(levels="D"))
+    lines = [line.partition("process_sing: ")[2] for line in desk.log(levels="D", containing="defer task")]
+    assert lines[:2] == [
+        "no slot is available, defer task, id_task = 1",
+        "requested slot is unavailable, defer task, id_task = 2",
+    ]
 
 
 def test_a_long_prompt_tells_its_progress_from_three_seconds_on() -> None:
