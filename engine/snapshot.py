@@ -273,6 +273,7 @@ class Snapshot:
     totals: Totals = field(default_factory=Totals)
     poll: PollView | None = None
     pace: PaceView | None = None
+    is_replayed: bool = False  # from a recording: how it was then, not how it is now
 
     @property
     def busy(self) -> int | None:

@@ -71,8 +71,9 @@ def _identity(snapshot: Snapshot, room: int) -> Line:
 
 def _health(look: Look) -> Line:
     state = look.snapshot.health.state
-    badge: Line = ((" FROZEN ", "badge"), (" ", "")) if look.frozen else ()
-    return (*badge, (f"● {state.value}", _TONES.get(state, "error")))
+    badges = [name for name, holds in (("RECORDING", look.snapshot.is_replayed), ("FROZEN", look.frozen)) if holds]
+    marks = [span for name in badges for span in ((f" {name} ", "badge"), (" ", ""))]
+    return (*marks, (f"● {state.value}", _TONES.get(state, "error")))
 
 
 def _age(snapshot: Snapshot) -> list[Line]:

@@ -81,10 +81,10 @@ class ReplayBackend:
         now = self._now()
         snapshot = self._recording.frames[self._index(now)].snapshot
         if now < self._times[-1]:
-            return replace(snapshot, time=max(now, snapshot.time))
+            return replace(snapshot, time=max(now, snapshot.time), is_replayed=True)
         message = self._recording.note or f"end of the recording ({self._recording.seconds:.0f} s)"
         ended = Health(HealthState.ENDED, message, "press r to play it again", since=self._times[-1])
-        return replace(snapshot, time=self._times[-1], health=ended)
+        return replace(snapshot, time=self._times[-1], health=ended, is_replayed=True)
 
     def events(self, after: int) -> EventBatch:
         """Return the events up to this point; the cursor counts them."""

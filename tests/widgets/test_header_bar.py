@@ -110,6 +110,11 @@ def test_a_badge_says_that_the_display_is_frozen() -> None:
     assert "FROZEN" not in header()
 
 
+def test_a_badge_says_that_a_recording_is_shown() -> None:
+    assert " RECORDING  ● ok" in header(snapshot(is_replayed=True))
+    assert "RECORDING" not in header()
+
+
 def test_before_anything_is_known() -> None:
     text = drawn(HeaderBar(), NO_LOOK, INSIDE)
     assert "connecting" in text

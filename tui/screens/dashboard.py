@@ -267,6 +267,8 @@ class Dashboard(ChangingScreen):
         """Offer "back" or "quit" and "freeze" or "go on", whichever applies, and "look now" if anything is polled."""
         if action in ("freeze", "thaw"):
             return (action == "thaw") is self.feed.frozen
+        if action == "interval":
+            return not self.feed.backend.capabilities.replay
         if action == "look_now":
             return self.feed.look.snapshot.poll is not None or self.feed.backend.capabilities.replay
         if action in ("back", "leave"):

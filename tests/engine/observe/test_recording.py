@@ -201,7 +201,7 @@ def replay(tmp_path: Path, clock: Clock, speed: float = 1.0) -> ReplayBackend:
 def test_replay_follows_the_clock(tmp_path: Path) -> None:
     clock = Clock()
     backend = replay(tmp_path, clock)
-    assert backend.latest() == full_look(0.0)
+    assert backend.latest() == replace(full_look(0.0), is_replayed=True)
     clock.now += 3.0
     between = backend.latest()
     assert (between.time, between.slots_at, between.age) == (3.0, 2.0, 1.0)

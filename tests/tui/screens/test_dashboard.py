@@ -113,6 +113,10 @@ async def test_r_asks_a_server_that_is_gone_and_plays_a_recording_again() -> Non
         await assert_shows(pilot, "● ok")
         assert "press r" not in text_of(app)
         assert "press f" not in text_of(app)
+        await pilot.press("plus")
+        await pilot.pause()
+        assert " RECORDING " in text_of(app), "these numbers are not of now"
+        assert "asked every" not in text_of(app), "nobody is asked"
 
 
 async def test_prompts_can_be_fired_once_the_server_has_answered() -> None:
