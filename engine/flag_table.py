@@ -82,14 +82,14 @@ SLOTS = (
         ("-np", "--parallel"),
         Kind.INT,
         "LLAMA_ARG_N_PARALLEL",
-        "slots; -1 = automatic: 4 in one pool",
+        "number of slots; -1 = automatic: 4 that share one pool",
     ),
     Flag(
         "launch.kv_unified",
         ("-kvu", "--kv-unified"),
         Kind.SWITCH,
         "LLAMA_ARG_KV_UNIFIED",
-        "one pool of cells for all slots",
+        "one pool of KV cells for all slots",
         ("-no-kvu", "--no-kv-unified"),
     ),
     Flag(
@@ -97,22 +97,28 @@ SLOTS = (
         ("--kv-unified-per-slot",),
         Kind.INT,
         "LLAMA_ARG_KV_UNIFIED_PER_SLOT",
-        "most tokens of one slot",
+        "most tokens that one slot may hold",
     ),
-    Flag("launch.batch", ("-b", "--batch-size"), Kind.INT, "LLAMA_ARG_BATCH", "most tokens of one decode call"),
+    Flag("launch.batch", ("-b", "--batch-size"), Kind.INT, "LLAMA_ARG_BATCH", "most tokens in one decode call"),
     Flag("launch.ubatch", ("-ub", "--ubatch-size"), Kind.INT, "LLAMA_ARG_UBATCH", "most tokens computed at once"),
     Flag(
         "launch.fit",
         ("-fit", "--fit"),
         Kind.CHOICE,
         "LLAMA_ARG_FIT",
-        "let an unset -c follow model and memory",
+        "without -c, fit the context to model and memory",
         choices=ON_OFF,
     ),
     Flag(
-        "launch.fit_ctx", ("-fitc", "--fit-ctx"), Kind.INT, "LLAMA_ARG_FIT_CTX", "smallest context --fit goes down to"
+        "launch.fit_ctx",
+        ("-fitc", "--fit-ctx"),
+        Kind.INT,
+        "LLAMA_ARG_FIT_CTX",
+        "smallest context that --fit may choose",
     ),
-    Flag("launch.fit_target", ("-fitt", "--fit-target"), Kind.INT, "LLAMA_ARG_FIT_TARGET", "MiB to leave free"),
+    Flag(
+        "launch.fit_target", ("-fitt", "--fit-target"), Kind.INT, "LLAMA_ARG_FIT_TARGET", "MiB of memory to leave free"
+    ),
     Flag(
         "launch.type_k",
         ("-ctk", "--cache-type-k"),
@@ -134,7 +140,7 @@ SLOTS = (
         ("-cb", "--cont-batching"),
         Kind.SWITCH,
         "LLAMA_ARG_CONT_BATCHING",
-        "prompts may join while others generate",
+        "let prompts join while other slots generate",
         ("-nocb", "--no-cont-batching"),
     ),
     Flag(
@@ -150,10 +156,10 @@ SLOTS = (
         ("-n", "--predict", "--n-predict"),
         Kind.INT,
         "LLAMA_ARG_N_PREDICT",
-        "most tokens of an answer; -1 = no limit",
+        "most tokens in an answer; -1 = no limit",
     ),
-    Flag("n_keep", ("--keep",), Kind.INT, "", "tokens kept by a context shift; -1 = the prompt"),
-    Flag("reverse_prompt", ("-r", "--reverse-prompt"), Kind.WORDS, "", "stop string of requests that give none"),
+    Flag("n_keep", ("--keep",), Kind.INT, "", "tokens that a context shift keeps; -1 = the whole prompt"),
+    Flag("reverse_prompt", ("-r", "--reverse-prompt"), Kind.WORDS, "", "stop string for requests without one"),
     Flag(
         "escape",
         ("-e", "--escape"),
@@ -171,14 +177,14 @@ REUSE = (
         ("-sps", "--slot-prompt-similarity"),
         Kind.FLOAT,
         "",
-        "least common prefix for choosing a slot by its content; 0 = off",
+        "share of a prompt that a slot must hold to be chosen for it; 0 = off",
     ),
     Flag(
         "cache_prompt",
         ("--cache-prompt",),
         Kind.SWITCH,
         "LLAMA_ARG_CACHE_PROMPT",
-        "reuse a slot's tokens",
+        "reuse the tokens that a slot holds",
         ("--no-cache-prompt",),
     ),
     Flag(
@@ -186,21 +192,21 @@ REUSE = (
         ("--cache-reuse",),
         Kind.INT,
         "LLAMA_ARG_CACHE_REUSE",
-        "smallest chunk reused by shifting; 0 = off",
+        "smallest chunk to reuse by shifting; 0 = off",
     ),
     Flag(
         "cache_ram",
         ("-cram", "--cache-ram"),
         Kind.INT,
         "LLAMA_ARG_CACHE_RAM",
-        "MiB for old prompts; -1 = no limit, 0 = off",
+        "MiB of memory for old prompts; -1 = no limit, 0 = off",
     ),
     Flag(
         "cache_idle_slots",
         ("--cache-idle-slots",),
         Kind.SWITCH,
         "LLAMA_ARG_CACHE_IDLE_SLOTS",
-        "copy idle slots to that store",
+        "keep the prompts of idle slots there, too",
         ("--no-cache-idle-slots",),
     ),
 )
@@ -210,19 +216,19 @@ HTTP = (
     Flag("http.port", ("--port",), Kind.INT, "LLAMA_ARG_PORT", "port to listen on", low=0, high=65535),
     Flag("http.api_prefix", ("--api-prefix",), Kind.TEXT, "LLAMA_ARG_API_PREFIX", "prefix of every route"),
     Flag("http.alias", ("-a", "--alias"), Kind.TEXT, "LLAMA_ARG_ALIAS", "names of the model"),
-    Flag("http.slots", ("--slots",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_SLOTS", "GET /slots", ("--no-slots",)),
-    Flag("http.metrics", ("--metrics",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_METRICS", "GET /metrics"),
-    Flag("http.props", ("--props",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_PROPS", "POST /props"),
-    Flag("http.slot_save_path", ("--slot-save-path",), Kind.TEXT, "", "folder of slot files; enables POST /slots/ID"),
+    Flag("http.slots", ("--slots",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_SLOTS", "serve GET /slots", ("--no-slots",)),
+    Flag("http.metrics", ("--metrics",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_METRICS", "serve GET /metrics"),
+    Flag("http.props", ("--props",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_PROPS", "serve POST /props"),
+    Flag("http.slot_save_path", ("--slot-save-path",), Kind.TEXT, "", "folder for slot files; enables POST /slots/ID"),
     Flag("http.api_keys", ("--api-key",), Kind.LIST, "LLAMA_API_KEY", "keys, comma-separated"),
-    Flag("http.api_key_file", ("--api-key-file",), Kind.TEXT, "LLAMA_ARG_API_KEY_FILE", "file with one key a line"),
+    Flag("http.api_key_file", ("--api-key-file",), Kind.TEXT, "LLAMA_ARG_API_KEY_FILE", "file with one key per line"),
     Flag("http.timeout", ("-to", "--timeout"), Kind.INT, "LLAMA_ARG_TIMEOUT", "socket timeout in seconds"),
     Flag(
         "http.sse_ping_interval",
         ("--sse-ping-interval",),
         Kind.INT,
         "LLAMA_ARG_SSE_PING_INTERVAL",
-        "seconds between comment lines of silent streams",
+        "seconds between comments in a silent stream",
     ),
     Flag("http.chat_template", ("--chat-template",), Kind.TEXT, "LLAMA_ARG_CHAT_TEMPLATE", "Jinja chat template"),
     Flag(
@@ -230,7 +236,7 @@ HTTP = (
         ("--chat-template-file",),
         Kind.TEXT,
         "LLAMA_ARG_CHAT_TEMPLATE_FILE",
-        "file with it",
+        "file with the chat template",
         read=file_text,
     ),
     Flag(
@@ -238,7 +244,7 @@ HTTP = (
         ("--chat-template-kwargs",),
         Kind.TEXT,
         "LLAMA_ARG_CHAT_TEMPLATE_KWARGS",
-        "JSON object of what the template sees by name",
+        "JSON object of variables for the template",
         read=json_object,
     ),
     Flag(
@@ -246,7 +252,7 @@ HTTP = (
         ("--reasoning-effort",),
         Kind.TEXT,
         "LLAMA_ARG_REASONING_EFFORT",
-        "level that the template sees; default = its own",
+        "level for the template; default = the template's own",
         read=effort,
     ),
     Flag(
@@ -254,7 +260,7 @@ HTTP = (
         ("-rea", "--reasoning"),
         Kind.CHOICE,
         "LLAMA_ARG_REASONING",
-        "on, off or auto: whether the template is to let the model think",
+        "on, off or auto: whether the template lets the model think",
         choices=ON_OFF | {"auto": None, "-1": None},
     ),
     Flag(
@@ -262,7 +268,7 @@ HTTP = (
         ("--reasoning-format",),
         Kind.CHOICE,
         "LLAMA_ARG_THINK",
-        "what requests show as the format of thoughts where they give none",
+        "format of thoughts shown for requests that name none",
         choices={name: name for name in ("none", "auto", "deepseek", "deepseek-legacy")},
     ),
     Flag(
@@ -270,7 +276,7 @@ HTTP = (
         ("--reasoning-preserve",),
         Kind.SWITCH,
         "LLAMA_ARG_REASONING_PRESERVE",
-        "whether the template is to keep the thoughts of earlier answers",
+        "keep the thoughts of earlier answers in the prompt",
         ("--no-reasoning-preserve",),
     ),
     Flag(
@@ -278,7 +284,7 @@ HTTP = (
         ("--prefill-assistant",),
         Kind.SWITCH,
         "LLAMA_ARG_PREFILL_ASSISTANT",
-        "go on with a last message of the assistant",
+        "continue the last message if it is the assistant's",
         ("--no-prefill-assistant",),
     ),
     Flag("http.tags", ("--tags",), Kind.TEXT, "LLAMA_ARG_TAGS", "tags of the model"),
@@ -303,13 +309,20 @@ LOG = (
         "LLAMA_ARG_LOG_VERBOSITY",
         "0 output, 1 error, 2 warning, 3 info, 4 trace, 5 debug",
     ),
-    Flag("log_prefix", ("--log-prefix",), Kind.SWITCH, "LLAMA_ARG_LOG_PREFIX", "level letters", ("--no-log-prefix",)),
+    Flag(
+        "log_prefix",
+        ("--log-prefix",),
+        Kind.SWITCH,
+        "LLAMA_ARG_LOG_PREFIX",
+        "print level letters in the log",
+        ("--no-log-prefix",),
+    ),
     Flag(
         "log_timestamps",
         ("--log-timestamps",),
         Kind.SWITCH,
         "LLAMA_ARG_LOG_TIMESTAMPS",
-        "times in the log",
+        "print times in the log",
         ("--no-log-timestamps",),
     ),
     Flag("verbose", ("-v", "--verbose", "--log-verbose"), Kind.SWITCH, "", "log everything"),
@@ -319,52 +332,68 @@ LOG = (
         ("--log-jsonl",),
         Kind.SWITCH,
         "LLAMA_ARG_LOG_JSONL",
-        "log lines as JSON",
+        "write log lines as JSON",
         ("--no-log-jsonl",),
     ),
     Flag("log_file", ("--log-file",), Kind.TEXT, "LLAMA_ARG_LOG_FILE", "log to a file"),
-    Flag("warmup", ("--warmup",), Kind.SWITCH, "", "only counts the empty run in the log's graphs", ("--no-warmup",)),
+    Flag("warmup", ("--warmup",), Kind.SWITCH, "", "only changes the number of graphs in the log", ("--no-warmup",)),
 )
 
 SAMPLING = (
     Flag("sampling.temperature", ("--temp", "--temperature"), Kind.FLOAT, "LLAMA_ARG_TEMPERATURE", "0 = greedy"),
     Flag("sampling.top_k", ("--top-k",), Kind.INT, "LLAMA_ARG_TOP_K", "best tokens kept; 0 = off"),
     Flag("sampling.top_p", ("--top-p",), Kind.FLOAT, "LLAMA_ARG_TOP_P", "share of probability kept"),
-    Flag("sampling.min_p", ("--min-p",), Kind.FLOAT, "LLAMA_ARG_MIN_P", "least probability beside the best"),
+    Flag(
+        "sampling.min_p",
+        ("--min-p",),
+        Kind.FLOAT,
+        "LLAMA_ARG_MIN_P",
+        "smallest probability kept, relative to the best token's",
+    ),
     Flag("sampling.typical_p", ("--typical", "--typical-p"), Kind.FLOAT, "", "locally typical sampling"),
     Flag("sampling.seed", ("-s", "--seed"), Kind.INT, "", "-1 = random"),
-    Flag("sampling.repeat_last_n", ("--repeat-last-n",), Kind.INT, "", "tokens looked at by penalties", low=0),
+    Flag("sampling.repeat_last_n", ("--repeat-last-n",), Kind.INT, "", "last tokens that penalties look at", low=0),
     Flag("sampling.repeat_penalty", ("--repeat-penalty",), Kind.FLOAT, "LLAMA_ARG_REPEAT_PENALTY", "1 = off"),
     Flag("sampling.presence_penalty", ("--presence-penalty",), Kind.FLOAT, "LLAMA_ARG_PRESENCE_PENALTY", "0 = off"),
     Flag("sampling.frequency_penalty", ("--frequency-penalty",), Kind.FLOAT, "LLAMA_ARG_FREQUENCY_PENALTY", "0 = off"),
     Flag("sampling.mirostat", ("--mirostat",), Kind.INT, "", "0, 1 or 2", low=0, high=2),
-    Flag("sampling.mirostat_eta", ("--mirostat-lr",), Kind.FLOAT, "", "how fast Mirostat learns"),
-    Flag("sampling.mirostat_tau", ("--mirostat-ent",), Kind.FLOAT, "", "entropy that Mirostat aims at"),
+    Flag("sampling.mirostat_eta", ("--mirostat-lr",), Kind.FLOAT, "", "learning rate of Mirostat"),
+    Flag("sampling.mirostat_tau", ("--mirostat-ent",), Kind.FLOAT, "", "target entropy of Mirostat"),
     Flag("sampling.top_n_sigma", ("--top-nsigma", "--top-n-sigma"), Kind.FLOAT, "", "deviations kept; negative = off"),
     Flag("sampling.xtc_probability", ("--xtc-probability",), Kind.FLOAT, "", "how often XTC acts; 0 = off"),
-    Flag("sampling.xtc_threshold", ("--xtc-threshold",), Kind.FLOAT, "", "least probability of what XTC removes"),
-    Flag("sampling.dynatemp_range", ("--dynatemp-range",), Kind.FLOAT, "", "how far the temperature moves; 0 = off"),
-    Flag("sampling.dynatemp_exponent", ("--dynatemp-exp",), Kind.FLOAT, "", "how it moves with the entropy"),
+    Flag("sampling.xtc_threshold", ("--xtc-threshold",), Kind.FLOAT, "", "smallest probability that XTC removes"),
+    Flag("sampling.dynatemp_range", ("--dynatemp-range",), Kind.FLOAT, "", "how far the temperature may vary; 0 = off"),
+    Flag(
+        "sampling.dynatemp_exponent",
+        ("--dynatemp-exp",),
+        Kind.FLOAT,
+        "",
+        "exponent by which it varies with the entropy",
+    ),
     Flag("sampling.dry_multiplier", ("--dry-multiplier",), Kind.FLOAT, "", "0 = off"),
     Flag("sampling.dry_base", ("--dry-base",), Kind.FLOAT, "", "growth of DRY's penalty"),
-    Flag("sampling.dry_allowed_length", ("--dry-allowed-length",), Kind.INT, "", "repetition without a penalty"),
-    Flag("sampling.dry_penalty_last_n", ("--dry-penalty-last-n",), Kind.INT, "", "tokens looked at by DRY", low=0),
+    Flag(
+        "sampling.dry_allowed_length", ("--dry-allowed-length",), Kind.INT, "", "longest repetition without a penalty"
+    ),
+    Flag(
+        "sampling.dry_penalty_last_n", ("--dry-penalty-last-n",), Kind.INT, "", "last tokens that DRY looks at", low=0
+    ),
     Flag(
         "sampling.dry_sequence_breakers",
         ("--dry-sequence-breaker",),
         Kind.WORDS,
         "",
-        "text that ends a repetition, in place of the usual ones; none = no such text",
+        "text that breaks a repetition, in place of the defaults; none = nothing does",
     ),
-    Flag("sampling.adaptive_target", ("--adaptive-target",), Kind.FLOAT, "", "aimed-at probability; negative = off"),
-    Flag("sampling.adaptive_decay", ("--adaptive-decay",), Kind.FLOAT, "", "how slowly that aim moves"),
-    Flag("sampling.samplers", ("--samplers",), Kind.TEXT, "", "samplers in their order, ; between", read=samplers),
+    Flag("sampling.adaptive_target", ("--adaptive-target",), Kind.FLOAT, "", "target probability; negative = off"),
+    Flag("sampling.adaptive_decay", ("--adaptive-decay",), Kind.FLOAT, "", "how slowly that target adapts"),
+    Flag("sampling.samplers", ("--samplers",), Kind.TEXT, "", "samplers in order, separated by ;", read=samplers),
     Flag(
         "sampling.samplers",
         ("--sampler-seq", "--sampling-seq"),
         Kind.TEXT,
         "",
-        "the same by their letters: edskypmxt",
+        "the same, as letters: edskypmxt",
         read=sampler_letters,
     ),
     Flag(
@@ -372,10 +401,10 @@ SAMPLING = (
         ("-l", "--logit-bias"),
         Kind.WORDS,
         "",
-        "15043+1 makes a token likelier, 15043-inf impossible",
+        "15043+1 makes a token more likely, 15043-inf impossible",
         read=token_bias,
     ),
-    Flag("sampling.ignore_eos", ("--ignore-eos",), Kind.SWITCH, "", "never end by itself"),
+    Flag("sampling.ignore_eos", ("--ignore-eos",), Kind.SWITCH, "", "ignore the model's end of text"),
 )
 
 OWN = (
@@ -384,7 +413,7 @@ OWN = (
         ("--batching",),
         Kind.CHOICE,
         "",
-        "continuous; static = a batch of requests is answered in full before the next begins",
+        "continuous, or static: each batch of requests is answered in full before the next begins",
         choices={"continuous": "continuous", "static": "static"},
     ),
     Flag(
@@ -392,11 +421,9 @@ OWN = (
         ("--pace",),
         Kind.TEXT,
         "SLOTVIEW_PACE",
-        "device whose times the steps take: m4-9b; off = as fast as it goes",
+        "device whose timing to imitate: m4-9b; off = as fast as possible",
     ),
-    Flag(
-        "threads", ("-t", "--threads"), Kind.INT, "LLAMA_ARG_THREADS", "threads of the matrix products; -1 = all cores"
-    ),
+    Flag("threads", ("-t", "--threads"), Kind.INT, "LLAMA_ARG_THREADS", "threads for matrix products; -1 = all cores"),
 )
 
 
@@ -437,7 +464,7 @@ _SWITCHES_IGNORED = """
 
 
 def _groups(table: str) -> list[list[str]]:
-    """Options of a table: ``|`` or a line's end between two, blanks between the names of one."""
+    """Split a table of options: ``|`` or a line break separates two, spaces separate the names of one."""
     return [group.split() for line in table.split("\n") for group in line.split("|") if group]
 
 
@@ -469,12 +496,12 @@ _REASONS = {
     "the engine computes in its own process": "--rpc",
     "the engine has no tools": "--tools --mcp-servers-config --mcp-servers-json -ag --agent"
     " --ui-mcp-proxy --webui-mcp-proxy",
-    "the engine sets thoughts no limit": "--reasoning-budget --reasoning-budget-message",
-    "the engine always tells thoughts from answers": "--skip-chat-parsing",
-    "the engine renders chats with Jinja alone": "--no-jinja",
+    "the engine cannot limit thoughts": "--reasoning-budget --reasoning-budget-message",
+    "the engine always separates thoughts from answers": "--skip-chat-parsing",
+    "the engine renders chats with Jinja only": "--no-jinja",
     "the engine serves no files": "--path",
     "the engine writes no prompts to files": "--log-prompts-dir",
-    "put a proxy in front for TLS": "--ssl-key-file --ssl-cert-file",
+    "for TLS, put a proxy in front": "--ssl-key-file --ssl-cert-file",
     "the engine does not unload its model": "--sleep-idle-seconds",
     "the engine serves one model, not a router": "--models-dir --models-preset",
     "that is about llama.cpp itself; ask its llama-server": "--list-devices -cl --cache-list --completion-bash",
