@@ -113,13 +113,17 @@ class DemoApp(SlotviewApp):
         await self._engine_ready()
         for number, step in enumerate(self._script, 1):
             if step.caption:
-                self._caption = f"{number}/{len(self._script)}  {step.caption}"
+                key = "n: next" if number < len(self._script) else "n: hide"
+                self._caption = f"{number}/{len(self._script)}  {step.caption}  ({key})"
                 self._tell()
             await self._do(step)
             await self._wait(step.seconds)
             if step.picture and self._picture:
                 self._picture(step.picture)
         self.played.set()
+        await self._next.wait()
+        self._caption = ""
+        self._tell()
 
     @on(Refreshed)
     def _tell(self) -> None:

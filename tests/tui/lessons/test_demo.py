@@ -6,7 +6,7 @@ from slotview.engine.context import LaunchFlags
 from slotview.engine.snapshot import WaitingView
 from slotview.tui.lessons.demo import SCRIPT, DemoApp, Step
 from tests.fake_backend import FakeBackend
-from tests.tui.helpers import assert_shows
+from tests.tui.helpers import assert_shows, text_of
 from tests.tui.scenes import WORKING
 
 
@@ -40,6 +40,16 @@ async def test_steps_follow_each_other_at_the_key() -> None:
         await pilot.press("n")
         await asyncio.wait_for(app.played.wait(), 5)
         assert taken == ["one", "two"]
+
+
+async def test_the_last_caption_stays_until_the_key_hides_it() -> None:
+    app = DemoApp(FakeBackend(WORKING), script=(Step("now you", 0.01),), refresh=3600)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await asyncio.wait_for(app.played.wait(), 5)
+        await assert_shows(pilot, "1/1 now you (n: hide)")
+        await pilot.press("n")
+        await pilot.pause()
+        assert "now you" not in text_of(app)
 
 
 async def test_it_waits_for_the_model() -> None:
