@@ -28,7 +28,7 @@ app = typer.Typer(
 ENGINE = {"ignore_unknown_options": True, "allow_extra_args": True}
 Every = Annotated[float | None, typer.Option("--refresh", help="seconds between refreshes of the screen")]
 Record = Annotated[
-    str | None, typer.Option("--record", help="keep what is seen in a new file, for slotview replay; no prompts")
+    str | None, typer.Option("--record", help="record to a new file, for slotview replay; without prompts")
 ]
 Theme = Annotated[str | None, typer.Option("--theme", help="name of a Textual theme")]
 
@@ -52,7 +52,7 @@ def root(
 def dashboard(
     context: typer.Context,
     listen: Annotated[
-        str | None, typer.Option("--listen", help="[HOST:]PORT of an HTTP face beside the screen")
+        str | None, typer.Option("--listen", help="[HOST:]PORT at which to serve HTTP beside the screen")
     ] = None,
     refresh: Every = None,
     theme: Theme = None,
@@ -84,7 +84,7 @@ def attach(
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", help="which model of a router or llama-swap; or its file (.gguf), for sizes in bytes"),
+        typer.Option("--model", help="model of a router or llama-swap; or the model file (.gguf), for sizes in bytes"),
     ] = None,
     api_key: Annotated[
         str | None,
@@ -97,7 +97,7 @@ def attach(
     backoff: Annotated[
         bool, typer.Option("--backoff/--no-backoff", help="look less often while nothing happens")
     ] = True,
-    once: Annotated[bool, typer.Option("--once", help="look once, print, and end")] = False,
+    once: Annotated[bool, typer.Option("--once", help="look once, print the result, and exit")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="with --once: print JSON")] = False,
     refresh: Every = None,
     theme: Theme = None,
@@ -134,7 +134,7 @@ def run(
 ) -> None:
     """Start a real llama-server as a child and watch it: slotview run -- -m model.gguf -np 4 --port 8080.
 
-    Without --port it listens at any free port; the screen says at which.
+    Without --port, it listens on any free port, which the screen shows.
     """
     from .dashboard import start_runner
 
@@ -166,9 +166,9 @@ def plan(
     A workload is one of
       burst n=8 prompt=61 answer=64        eight requests at once
       burst n=8 times=3 every=30           three times, 30 s apart
-      poisson rate=0.5 seconds=60 seed=1   one every two seconds, by chance
-    prompt= and answer= are tokens: 64, 20..800 (evenly) or 100~ (around 100);
-    shared= is how many tokens all prompts begin with.
+      poisson rate=0.5 seconds=60 seed=1   at random, on average one every two seconds
+    prompt= and answer= are tokens: 64, 20..800 (uniform) or 100~ (around 100);
+    shared= is the number of tokens with which all prompts begin.
     """
     from .headless import print_plan
 
@@ -178,12 +178,12 @@ def plan(
 @app.command()
 def replay(
     path: Annotated[
-        str, typer.Argument(help='made by --record, or JSON lines {"t": seconds, "slots": answer of /slots}')
+        str, typer.Argument(help='file made by --record, or JSON lines {"t": seconds, "slots": answer of /slots}')
     ],
-    speed: Annotated[float, typer.Option("--speed", help="1 = as it was", min=0.01)] = 1.0,
+    speed: Annotated[float, typer.Option("--speed", help="1 = in real time", min=0.01)] = 1.0,
     theme: Theme = None,
 ) -> None:
-    """Play a recording: what was seen, look by look."""
+    """Replay a recording."""
     from .dashboard import start_replay
 
     start_replay(path, ScreenOptions(theme=theme), speed=speed)

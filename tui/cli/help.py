@@ -16,9 +16,9 @@ WITH_ENGINE = ("demo", "serve", "complete", "plan")
 OWN_VALUES = ("--listen", "--refresh", "--theme", "--record")
 
 EXAMPLES = """Examples:
-  slotview                         the dashboard over the embedded engine
+  slotview                         the dashboard on the embedded engine
   slotview -c 8192 -np 4           four slots of 2,048 tokens each
-  slotview -np 4 -kvu --pace off   one shared pool, as fast as it goes
+  slotview -np 4 -kvu --pace off   one shared pool, as fast as possible
   slotview attach localhost:8080   a llama-server that runs elsewhere
   slotview attach URL --once --json
   slotview serve --port 8080 -np 2 the same engine behind HTTP
@@ -39,7 +39,7 @@ _OTHERS = (
 def engine_help() -> str:
     """List the flags that do something, slotview's own first, and say what happens to llama-server's others."""
     usual = [flag for flag in FLAGS if flag not in OWN and flag not in HARMLESS]
-    title = "Engine options (llama-server's, but for --batching and --pace):"
+    title = "Engine options (llama-server's, except for --batching and --pace):"
     return "\n".join(["\b", title, *map(_line, (*OWN, *usual)), "", "\b", *_OTHERS])
 
 
