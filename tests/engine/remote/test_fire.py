@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -14,6 +14,7 @@ from slotview.engine.backend import BackendError, FireRequest, RequestState, Tic
 from slotview.engine.remote import client, fire
 from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.remote.sse import events
+from slotview.engine.remote.ticket import RemoteTicket
 from tests.engine.remote.recorded import has_looked, healthy, recorded, watching
 from tests.fake_server import FakeServer, Reply, json_reply
 
@@ -93,6 +94,32 @@ def test_text_streams_while_it_comes() -> None:
         assert view.first_token is not None
         assert view.queue_wait is not None
         until(lambda: ticket.text() == "Hello world")
+
+
+def test_the_speed_while_it_comes_counts_from_the_first_token() -> None:
+    now = 5.0
+    speeds: list[float | None] = []
+
+    def content() -> Iterator[bytes]:
+        nonlocal now
+        for seconds, count in ((1.0, 1), (2.0, 5), (0.0, 5)):
+            now += seconds
+            yield partial("a", count)
+            speeds.append(ticket.view().tokens_per_second)
+
+    ticket = RemoteTicket(1, "x", lambda: now)
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, content=content()))
+    with httpx.Client(transport=transport) as asking:
+        ticket.run(asking, "http://127.0.0.1/completion", {})
+    assert speeds == [None, 2.0, 2.0]
+
+
+def test_closing_gives_up_all_that_is_open() -> None:
+    with FakeServer(healthy(completion=Reply(hang=True))) as server, watching(server) as backend:
+        ready(backend)
+        tickets = [*backend.submit(FireRequest("x")), *backend.submit(FireRequest("y"))]
+        server.wait_for("/completion", 2)
+    assert {ticket.view().state for ticket in tickets} == {RequestState.CANCELLED}
 
 
 def test_cancelling_a_waiting_request_closes_its_connection() -> None:
