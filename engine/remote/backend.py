@@ -211,7 +211,7 @@ class RemoteBackend:
 
     def set_interval(self, seconds: float) -> None:
         """Set the seconds between looks while there is work."""
-        self._poller.tell(lambda known, _: setattr(known.cadence, "interval", max(SHORTEST_INTERVAL, seconds)))
+        self._poller.tell(lambda known, _: known.cadence.set_interval(max(SHORTEST_INTERVAL, seconds)))
 
     @property
     def chosen_model(self) -> str | None:

@@ -39,6 +39,10 @@ class Cadence:
         """Whether the size or slowness of the answer stretches the interval."""
         return self._least > self.interval
 
+    def set_interval(self, seconds: float) -> None:
+        """Look this often while there is work."""
+        self.interval = seconds
+
     def saw(self, *, busy: bool, seconds: float, size: int) -> None:
         """Choose the next gap after an answer."""
         self._least = max(min(2 * seconds, seconds + _MOST_EXTRA), size / _BYTES_PER_SECOND)

@@ -24,7 +24,7 @@ from .retune import flags_of, total_context
 __all__ = ["picture"]
 
 _UNHEARD = "unknown (no answer so far)"
-_UNTOLD = "unknown (nothing was told about slots so far)"
+_UNREPORTED = "unknown (the slots have not been reported yet)"
 _IN_TURN = "unknown (several servers answer in turn)"
 _WHY_NOT_WAITING = {
     EndpointState.OFF: "unknown (server started without --metrics)",
@@ -105,7 +105,7 @@ def _limit_of_all(known: Known) -> int | None:
 
 
 def _waiting(known: Known) -> WaitingView:
-    """Those who wait: what was told last stays while the server is gone, as the slots do."""
+    """The queue; while the server is gone, what was last reported stays, as the slots do."""
     state = known.state(Route.METRICS)
     if not known.link.was_up:
         return WaitingView(why=_UNHEARD)
@@ -160,7 +160,7 @@ def _candidates(facts: ServerFacts) -> tuple[int, ...]:
 
 def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
     if known.props is None and known.slots is None:
-        return _UNTOLD if known.link.was_up else _UNHEARD
+        return _UNREPORTED if known.link.was_up else _UNHEARD
     ratio = known.totals.kv_ratio if known.state(Route.METRICS) is EndpointState.OK else None
     if ratio is not None and not told:
         return f"the server reports {min(ratio, 1.0):.0%} of its cells used"

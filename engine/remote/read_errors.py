@@ -68,7 +68,7 @@ def read_refusal(status: int, body: bytes, pointer: str = "", pause: float | Non
 
 
 def status_inside(answer: object) -> int | None:
-    """The status that an error object tells itself, where it came with another one: some proxies say 200 to all."""
+    """The status in an error object, if it came with another one, as some proxies answer everything with 200."""
     code = as_count(as_map(as_map(answer).get("error")).get("code"))
     return code if code is not None and 400 <= code < 600 else None
 

@@ -112,7 +112,7 @@ def _unchosen(known: Known, given: Credentials) -> Health:
         text = f"{known.chosen} is being {_ON_THE_WAY[entry.state]}"
         return Health(HealthState.LOADING, text, "its slots appear by themselves")
     if entry.state == AT_PEER:
-        text = f"{known.chosen} is at a peer of the {kind}, which tells no slots of it"
+        text = f"{known.chosen} is at a peer of the {kind}, which shows none of its slots"
         return Health(HealthState.ROUTER, text, "attach to the peer itself")
     if entry.state == FAILED:  # builds of early 2026 say so of a model that was unloaded, too
         text = f"{known.chosen} is not loaded, and the {kind} says that it failed"

@@ -14,6 +14,7 @@ from slotview.engine.remote.verdict import judge
 from slotview.engine.snapshot import HealthState
 from tests.engine.remote.recorded import body, has_looked, healthy, metrics, recorded, slot, watching
 from tests.engine.remote.simulated import Simulation
+from tests.engine.remote.test_schedule import note
 from tests.fake_server import NOT_FOUND, FakeServer, Reply, Request, Route, Routes, error_reply, json_reply
 
 ROUTER_PROPS = {
@@ -180,7 +181,7 @@ def test_c100_a_router_has_no_context_and_no_slots() -> None:
         snapshot = backend.wait_until(lambda s: bool(s.facts.models), 5)
     assert (snapshot.facts.n_ctx_slot, snapshot.facts.n_slots, snapshot.slots) == (None, None, None)
     assert snapshot.pool.cells is None
-    assert snapshot.pool.why == "unknown (nothing was told about slots so far)"
+    assert snapshot.pool.why == "unknown (the slots have not been reported yet)"
 
 
 def test_c102_a_sleeping_model_is_left_asleep() -> None:
@@ -257,6 +258,7 @@ def test_c104_its_idle_timer_may_run_out() -> None:
     upstream = [when for when, path, _ in simulation.asked if path.startswith("/upstream")]
     assert max(upstream) < 130
     assert len(simulation.times("/running")) > 250
+    assert note(simulation) == "idle, not polling, so that llama-swap can unload the model"
 
 
 @pytest.mark.parametrize("latency", [0.002, 0.15, 0.3])
@@ -295,7 +297,7 @@ def test_c104_a_key_is_asked_for_where_only_the_models_need_one(key: str | None)
     ("model", "code", "message"),
     [
         ("other", ExitCode.ASLEEP, "other is stopped"),
-        ("far", ExitCode.NO_MODEL, "far is at a peer of the llama-swap, which tells no slots of it"),
+        ("far", ExitCode.NO_MODEL, "far is at a peer of the llama-swap, which shows none of its slots"),
         ("nope", ExitCode.NO_MODEL, "the llama-swap has no model nope"),
         (None, ExitCode.NO_MODEL, "llama-swap with 3 models, none chosen"),
     ],
