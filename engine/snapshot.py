@@ -288,7 +288,10 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class SlotDetails:
-    """One slot's parameters, timings and text, as far as known; fetched on request, never part of a snapshot."""
+    """One slot's parameters, timings and text, as far as known; fetched on request, never part of a snapshot.
+
+    ``view`` is the slot at the same moment.
+    """
 
     slot: int
     params: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
@@ -296,6 +299,7 @@ class SlotDetails:
     prompt: str | None = None
     generated: str | None = None
     note: str = ""
+    view: SlotView | None = None
 
 
 EMPTY = Snapshot()

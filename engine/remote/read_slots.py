@@ -147,6 +147,7 @@ def read_details(answer: object, slot: int) -> SlotDetails | None:
         prompt=_long_text(row.get("prompt")),
         generated=_long_text(row.get("generated")),
         note="" if "prompt" in row else "the server shows texts only with LLAMA_SERVER_SLOTS_DEBUG=1",
+        view=_slot(row, slot),
     )
 
 

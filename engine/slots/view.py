@@ -117,7 +117,7 @@ class View:
         slot = self._state.slots[number]
         params, prompt = slot.params, slot.prompt
         if params is None or prompt is None:
-            return SlotDetails(number, note="this slot has not run a task yet")
+            return SlotDetails(number, note="this slot has not run a task yet", view=_slot_view(slot))
         return SlotDetails(
             slot=number,
             params=MappingProxyType(_params(params)),
@@ -125,6 +125,7 @@ class View:
             prompt=self._state.tokenizer.decode(prompt.tolist(), special=True),
             generated=slot.generated_text.decode("utf-8", "replace"),
             note="" if slot.is_processing else "the last task's; its timings are in its answer",
+            view=_slot_view(slot),
         )
 
     def cells(self) -> tuple[StreamCells, ...]:

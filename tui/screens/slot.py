@@ -23,6 +23,7 @@ __all__ = ["SlotScreen"]
 
 _EVERY = 1.0
 _LONGEST = 500
+_RANDOM_SEED = 2**32 - 1
 _NUMBERED = ("seed", "task", "id_slot")
 """Identifiers, not amounts: their digits are not grouped."""
 _TEXT_LIMIT = 20_000
@@ -70,20 +71,22 @@ class SlotScreen(Dialog[None]):
         try:
             details = await outcome(lambda: self._feed.backend.details(self._slot))
         except BackendError as error:
+            self.query_one("#now", Static).update(self._now())
             self.query_one("#texts", Static).update(plain(str(error)))
         else:
             self.show_details(details)
         finally:
             self._asking = False
 
-    def _now(self) -> Content:
+    def _now(self, told: SlotView | None = None) -> Content:
+        """The slot as told together with its details, else as the dashboard shows it."""
         slots = self._feed.look.snapshot.slots or ()
-        slot = next((slot for slot in slots if slot.id == self._slot), None)
+        slot = told or next((slot for slot in slots if slot.id == self._slot), None)
         return Content("this slot is gone") if slot is None else table(_facts(slot))
 
     def show_details(self, details: SlotDetails) -> None:
         """Draw an answer."""
-        parts = (self._now(), table(details.timings), table(details.params), _texts(details))
+        parts = (self._now(details.view), table(details.timings), table(details.params), _texts(details))
         with self.app.batch_update():
             for name, part in zip(self.PARTS, parts, strict=True):
                 widget = self.query_one(f"#{name}", Static)
@@ -123,10 +126,14 @@ def table(values: Mapping[str, object], width: int = 74) -> Content:
 
 def _cell(name: str, value: object, width: int) -> tuple[Content, bool]:
     """One name with its value, and whether they are wider than a column."""
-    label, text = plain(name, 22), str(value) if name in _NUMBERED and value is not None else _value(value)
+    label, text = plain(name, 22), _numbered(value) if name in _NUMBERED and value is not None else _value(value)
     room = width - 23
     shown = Content.assemble((f"{label:<22} ", "$foreground 60%"), text)
     return (shown, True) if len(text) > room else (shown.pad_right(room - len(text)), False)
+
+
+def _numbered(value: object) -> str:
+    return "random (-1)" if value == _RANDOM_SEED else str(value)
 
 
 def _value(value: object) -> str:

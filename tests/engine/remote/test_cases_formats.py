@@ -78,6 +78,7 @@ def test_c60_parameters_stand_in_the_slot_itself() -> None:
     assert details is not None
     assert details.params["temperature"] == 0.0
     assert details.prompt == "Say hello"
+    assert details.view == (read_slots(json.loads(OLD)) or ())[0]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ def test_details_show_parameters_text_and_times() -> None:
     assert details.params["preserved_tokens"] == []
     assert not {"requested_n_predict", "preserved", "extra", "sampling"} & set(details.params), "names of requests only"
     assert details.timings["predicted_n"] == 3
+    assert details.view == (desk.core.snapshot(desk.now).slots or ())[0]
     desk.run()
     after = desk.core.details(0)
     assert after.generated is not None

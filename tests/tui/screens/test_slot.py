@@ -3,7 +3,7 @@ from dataclasses import replace
 from slotview.engine.backend import BackendError
 from slotview.engine.snapshot import SlotDetails
 from slotview.tui.screens.slot import table
-from tests.tui.helpers import assert_shows, make_app, run, text_of
+from tests.tui.helpers import assert_shows, look, make_app, run, text_of
 from tests.tui.scenes import WORKING
 
 
@@ -30,12 +30,38 @@ async def test_enter_opens_the_chosen_slot_and_shows_what_is_known() -> None:
 
 def test_long_values_have_a_line_of_their_own_and_lists_are_words() -> None:
     samplers = ("penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature")
-    shown = table({"seed": 2**32 - 1, "stop": (), "samplers": samplers, "extra": {"a": 1}, "n_predict": 10_000})
+    shown = table({"seed": 2**32 - 2, "stop": (), "samplers": samplers, "extra": {"a": 1}, "n_predict": 10_000})
     lines = [line.rstrip() for line in shown.plain.splitlines()]
     assert [line.split(maxsplit=1)[0] for line in lines] == ["seed", "samplers", "extra"]
-    assert lines[0].split() == ["seed", "4294967295", "stop", "none"]
+    assert lines[0].split() == ["seed", "4294967294", "stop", "none"]
     assert lines[1].endswith(", ".join(samplers))
     assert lines[2].split() == ["extra", "a:", "1", "n_predict", "10", "000"]
+
+
+def test_a_seed_that_asks_for_a_random_one_says_so() -> None:
+    assert table({"seed": 2**32 - 1}).plain.split(maxsplit=1)[1].strip() == "random (-1)"
+
+
+async def test_the_numbers_above_are_of_the_same_moment_as_the_details() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("enter")
+        later = replace(WORKING.slots[0], n_decoded=47)  # type: ignore[index]
+        backend.futures[-1].set_result(SlotDetails(0, timings={"predicted_n": 47}, view=later))
+        await assert_shows(pilot, "generated 47")
+        await assert_shows(pilot, "predicted_n 47")
+
+
+async def test_a_slot_that_is_gone_shows_no_old_numbers() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("end", "enter")
+        await assert_shows(pilot, "state generating")
+        backend.push(replace(WORKING, slots=WORKING.slots[:2]))  # type: ignore[index]
+        await look(pilot)
+        backend.futures[-1].set_exception(BackendError("there is no slot 3"))
+        await assert_shows(pilot, "this slot is gone")
+        await assert_shows(pilot, "there is no slot 3")
 
 
 def test_large_and_small_numbers_are_written_out() -> None:
