@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from slotview.engine.observe.observation import Point
 from slotview.widgets.chart import nice_top
+from slotview.widgets.numbers import count, rate
 
 from .dialog import Dialog
 
@@ -99,14 +100,16 @@ def _plot(series: Sequence[Series], history: Sequence[Point], width: int, height
     figure.ruler(axis=1).ticks(levels, [f"{level:.4g}" for level in levels])
     drawn = str(figure.build())
     figure.clear()
-    return _names(series, width) + "\n" + drawn.rstrip("\n")
+    return _names(series, history[-1], width) + "\n" + drawn.rstrip("\n")
 
 
-def _names(series: Sequence[Series], width: int) -> str:
-    """What is drawn, each in its colour."""
+def _names(series: Sequence[Series], newest: Point, width: int) -> str:
+    """What is drawn, each in its colour and with its newest value: lines may lie on each other."""
     import plotext
 
-    names = [f"■ {one.name}" for one in series]
+    values = [one.value(newest) for one in series]
+    told = [count(value) if isinstance(value, int) else rate(value) for value in values]
+    names = [f"■ {one.name} {text}" for one, text in zip(series, told, strict=True)]
     room = " " * max(0, width - len("  ".join(names)))
     return "  ".join(str(plotext.colorize(name, one.colour)) for name, one in zip(names, series, strict=True)) + room
 

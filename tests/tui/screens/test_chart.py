@@ -43,7 +43,8 @@ def test_on_a_small_screen_the_lowest_line_is_zero_and_nothing_covers_the_drawin
 def test_marks_are_round_numbers_and_names_stand_beside_nothing() -> None:
     history = [Point(1.06 * t, busy=4, waiting=5 * t, generation_rate=0.7 * t) for t in range(60)]
     lines = Text.from_ansi(draw_chart(history, 113, 29)).plain.splitlines()
-    assert lines[-9].rstrip() == "■ busy slots  ■ waiting"
+    assert lines[0].rstrip() == "■ generation tok/s 41.3"
+    assert lines[-9].rstrip() == "■ busy slots 4  ■ waiting 295"
     assert lines[-1].split() == ["-60", "s", "-50", "s", "-40", "s", "-30", "s", "-20", "s", "-10", "s", "now"]
     levels = [line.split("┤")[0].strip() for line in lines[-9:] if "┤" in line]
     assert levels == ["200", "0"]
