@@ -54,6 +54,7 @@ class Endpoint:
     settled_at: float | None = None
     answered_at: float | None = None
     seconds: float | None = None
+    lag: float = 0.0  # seconds that the last question took which was answered
     size: int = 0
     fault: Fault | None = None
     refusal: Refusal | None = None
@@ -75,7 +76,7 @@ class Endpoint:
         self.settled_at, self.seconds, self.size = now, answer.seconds, len(answer.body)
         self.refusal, self.fault = None, answer.fault
         if answer.fault is None or answer.fault in UNREAD:
-            self.heard_at = now
+            self.heard_at, self.lag = now, answer.seconds
 
     def hears(self, now: float, state: EndpointState = EndpointState.OK, note: str = "") -> None:
         """Note a usable answer, or a refusal, which ``note`` quotes."""

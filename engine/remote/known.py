@@ -181,8 +181,13 @@ class Known:
     def _is_late(self, end: Endpoint, now: float) -> bool:
         """Whether ``end`` has been silent for long, and nobody else answered meanwhile."""
         begin = end.settled_at if end.is_mute and end.open else end.asked_at
-        is_silent = (end.open or end.is_mute) and end.since_asked(now) > OVERDUE
+        is_silent = (end.open or end.is_mute) and end.since_asked(now) > self._patience
         return is_silent and begin is not None and not self.heard_since(begin)
+
+    @property
+    def _patience(self) -> float:
+        """Seconds after which silence says something: on a slow line, twice of what an answer takes there."""
+        return max(OVERDUE, *(2 * self.endpoints[route].lag for route in DIRECT))
 
     @property
     def queued(self) -> Endpoint | None:

@@ -10,6 +10,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from slotview.engine.backend import BackendError, FireRequest, SlotAction
 from slotview.engine.events import Notice
 from slotview.engine.observe.meaning import pool_meaning, waiting_meaning
-from slotview.engine.remote import knowledge, link, poller, schedule, verdict
+from slotview.engine.remote import knowledge, known, link, poller, schedule, verdict
 from slotview.engine.remote.address import parse_address
 from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.remote.credentials import NOBODY
@@ -63,6 +64,18 @@ def test_c31_a_server_that_answers_nothing_is_not_called_down() -> None:
         texts = [event.text for event in backend.events(0).events if isinstance(event, Notice)]
     assert texts[0].startswith("connection lost")
     assert texts[1].startswith("reconnected after")
+
+
+def test_c31_a_slow_line_is_no_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "OVERDUE", 0.2)
+    slow = {path: replace(reply, delay=0.4) for path, reply in healthy().items() if isinstance(reply, Reply)}
+    with FakeServer(dict(slow)) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        end = time.monotonic() + 2.5
+        while time.monotonic() < end:
+            assert backend.latest().health.state is HealthState.OK
+            time.sleep(0.02)
+        assert len(server.asked("/metrics")) > 2
 
 
 @pytest.mark.parametrize(
@@ -301,6 +314,16 @@ def test_c121_a_kept_connection_that_died_unseen_is_given_up_within_seconds() ->
         wire.dispose()
 
 
+def test_c53_an_answer_that_stops_in_the_middle_is_told_from_none() -> None:
+    with FakeServer({"/slots": Reply(parts=[b"[", b"]"], gap=30), "/props": HANG}) as server:
+        wire = Wire(parse_address(server.url), NOBODY)
+        answers = [wire.get(path, {}, 0.2) for path in ("/slots", "/props")]
+        wire.close()
+        wire.dispose()
+    assert answers[0].message == "the answer stopped in the middle"
+    assert answers[1].message != answers[0].message
+
+
 def test_c121_twice_dropped_is_an_error_of_that_endpoint() -> None:
     slots = [json_reply([slot()]), Reply(drop=True), Reply(drop=True), json_reply([slot(decoded=5)])]
     with FakeServer(healthy(slots)) as server, watching(server) as backend:
@@ -367,8 +390,8 @@ def test_a_unix_socket(prefix: str, tmp_path: Path) -> None:
     assert snapshot.busy == 1
 
 
-def test_an_answer_over_the_limit_is_not_read() -> None:
-    huge = Reply(b"[" + b" " * 9_000_000 + b"]")
+@pytest.mark.parametrize("huge", [Reply(b" " * 9_000_000), Reply(parts=[b" " * 1_000_000] * 9)])
+def test_an_answer_over_the_limit_is_not_read(huge: Reply) -> None:
     with FakeServer(healthy(huge)) as server, watching(server) as backend:
         snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ERROR, 5)
     assert "answer over 8 MB" in snapshot.health.message
