@@ -141,6 +141,14 @@ def test_an_action_is_not_called_done_where_the_answer_says_something_else(reply
             backend.slot_action(SlotAction.ERASE, 0).result(5)
 
 
+def test_an_action_on_a_server_that_has_gone_says_so_in_one_line() -> None:
+    with FakeServer(healthy()) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        server.stop()
+        with pytest.raises(BackendError, match="erase of slot 0 failed: Connection refused"):
+            backend.slot_action(SlotAction.ERASE, 0).result(5)
+
+
 def test_c29_an_action_on_a_busy_slot_blocks_nobody() -> None:
     late = Reply(recorded("slot_erase").body, delay=0.4)
     routes = healthy(json_reply([slot(1, decoded=3)])) | {"/slots/1": late}
@@ -172,6 +180,19 @@ def test_the_preview_ends_in_a_command_to_copy() -> None:
     assert any("n_ctx_seq" in line for line in preview.log)
     assert "the present -c" in preview.unknown
     assert any("restart ends every running" in note for note in preview.notes)
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("http://box:9000/llm", "--host box --port 9000 --api-prefix /llm"),
+        ("http://box", "--host box --port 80"),
+        ("unix:///tmp/llama.sock", "--host /tmp/llama.sock"),
+    ],
+)
+def test_the_command_listens_where_the_server_does(address: str, place: str) -> None:
+    preview = RemoteBackend(address).preview(LaunchFlags(ctx_size=512, parallel=1))
+    assert preview.command == f"llama-server -m MODEL.gguf -c 512 -np 1 {place}"
 
 
 def test_what_is_unknown_is_said_to_be() -> None:
