@@ -14,10 +14,8 @@ from textual.widgets import Button, Checkbox, Input, Label, Static
 from slotview.engine.snapshot import SlotView
 
 from .dialog import Dialog
+from .fields import NumberInput, PromptInput, Tick
 from .fire_form import PRESETS, FireForm, FormError, expand
-from .number_input import NumberInput
-from .prompt_input import PromptInput
-from .toggles import Tick
 
 __all__ = ["FireForm", "FireScreen"]
 

@@ -17,9 +17,8 @@ from slotview.engine.context import LaunchFlags
 from slotview.engine.snapshot import Snapshot
 
 from .dialog import Dialog
-from .number_input import NumberInput
+from .fields import Choice, Choices, NumberInput
 from .retune_text import preview_text
-from .toggles import Choice, Choices
 
 if TYPE_CHECKING:
     from ..app import BaseApp

@@ -1,13 +1,44 @@
-"""Toggles that do not rely on colour: an empty box is off."""
+"""Fields of the dialogs: inputs for numbers and prompts, and toggles that do not rely on colour."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.widgets import Checkbox, RadioButton, RadioSet
+from textual.events import Key, Paste
+from textual.widgets import Checkbox, Input, RadioButton, RadioSet
 
-__all__ = ["Choice", "Choices", "Tick"]
+__all__ = ["Choice", "Choices", "NumberInput", "PromptInput", "Tick"]
+
+
+class NumberInput(Input):
+    """Takes digits, "-" and, with ``decimals``, a point; other keys go to the screen. ``name`` is its id."""
+
+    def __init__(self, name: str, value: str = "", *, placeholder: str = "", decimals: bool = False) -> None:
+        super().__init__(value, placeholder=placeholder, id=name, compact=True, select_on_focus=True)
+        self._own = "0123456789-" + ("." if decimals else "")
+
+    def on_key(self, event: Key) -> None:
+        """Do not swallow keys that are no part of a number."""
+        if event.is_printable and not self.check_consume_key(event.key, event.character):
+            event.prevent_default()
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether a key is typed text here; the key line shows the others."""
+        return character is not None and character in self._own
+
+
+class PromptInput(Input):
+    r"""One line on the screen; pasted line breaks become "\n", whereas Textual would keep only the first line."""
+
+    def _on_paste(self, event: Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.replace(r"\n".join(event.text.splitlines()), *self.selection)
+
+    def action_paste(self) -> None:
+        """Paste what was copied inside the app."""
+        self.post_message(Paste(self.app.clipboard))
 
 
 class Tick(Checkbox, inherit_bindings=False):
