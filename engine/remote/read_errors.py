@@ -92,7 +92,7 @@ def _bare_text(answer: object, body: bytes) -> str | None:
         return None
     title = _TITLE.search(body[:4000])
     line = title[1] if title else b"a web page" if looks_like_html(body) else body[:400].strip().split(b"\n")[0]
-    return plain(line.decode("utf-8", "replace").strip(), 200) or None
+    return plain(" ".join(line.decode("utf-8", "replace").split()), 200) or None
 
 
 def state_of(refusal: Refusal) -> EndpointState:

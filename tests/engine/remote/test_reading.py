@@ -334,6 +334,7 @@ def test_recorded_metrics() -> None:
         (500, b'{"detail":"boom\\u001b[31m"}', "boom␛[31m", EndpointState.BAD),
         (302, b"", "no reason given", EndpointState.BAD),
         (522, b"<title>Connection timed out</title>", "Connection timed out", EndpointState.NO_ANSWER),
+        (504, b"<HTML><TITLE>\nGateway\nTime-out\n</TITLE>", "Gateway Time-out", EndpointState.NO_ANSWER),
     ],
 )
 def test_refusals(status: int, content: bytes, message: str, state: EndpointState) -> None:
