@@ -23,6 +23,13 @@ def serve(flags: EngineFlags) -> int:
     started = microseconds()
     log = LogPrinter(flags, started)
     try:
+        return _serve(flags, log, started)
+    finally:
+        log.close()
+
+
+def _serve(flags: EngineFlags, log: LogPrinter, started: int) -> int:
+    try:
         state = ServerState(flags, read_keys(flags), started_us=started, log=log)
         _check_save_path(flags)
         _check_template(flags)
