@@ -69,13 +69,13 @@ def test_c31_a_server_that_answers_nothing_is_not_called_down() -> None:
 def test_c31_a_slow_line_is_no_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "OVERDUE", 0.2)
     slow = {path: replace(reply, delay=0.4) for path, reply in healthy().items() if isinstance(reply, Reply)}
-    with FakeServer(dict(slow)) as server, watching(server) as backend:
-        backend.wait_until(has_looked, 5)
+    with FakeServer(dict(slow)) as server, watching(server, metrics_every=0) as backend:
+        backend.wait_until(lambda seen: seen.slots is not None, 5)
         end = time.monotonic() + 2.5
         while time.monotonic() < end:
             assert backend.latest().health.state is HealthState.OK
             time.sleep(0.02)
-        assert len(server.asked("/metrics")) > 2
+        assert len(server.asked("/props")) > 2
 
 
 @pytest.mark.parametrize(
