@@ -223,6 +223,8 @@ class Dashboard(ChangingScreen):
         """Show the requests."""
         self.tab = "requests"
         self.look()
+        if self.feed.frozen:
+            self.tell_only("sent; the display is frozen, space lets it go on")
 
     def action_freeze(self) -> None:
         """Freeze the display, or let it catch up."""

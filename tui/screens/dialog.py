@@ -23,6 +23,7 @@ class Dialog(ModalScreen[AnswerT | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back", id="dialog.leave", tooltip="Leave without doing anything"),
+        Binding("q", "leave", "Back", show=False),
         Binding("ctrl+z", "app.suspend_process", "Suspend", show=False),  # a modal screen hides the app's keys
         # Of priority, so that what is typed ahead of a slow line gets into the next field.
         Binding("tab", "app.focus_next", "Next", show=False, priority=True),

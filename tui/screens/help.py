@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.events import Resize
@@ -49,6 +49,7 @@ _NAME_WIDTH = 16
 class HelpScreen(Dialog[None]):
     """Built from the bindings themselves, so it is never out of date."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "leave", "Back", show=False)]
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     HelpScreen {

@@ -68,6 +68,21 @@ async def test_the_last_values_are_offered_again() -> None:
         assert app.screen.query_one("#text", Input).value == "remember me"
 
 
+async def test_a_frozen_display_says_why_no_request_appears() -> None:
+    app, backend = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("space", "f", "enter")
+        await assert_shows(pilot, "the display is frozen")
+        assert sent(backend)
+
+
+async def test_a_letter_of_the_prompt_is_no_key() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("f", "q")
+        assert app.screen.query_one("#text", Input).value == "q"
+
+
 async def test_a_preset_fills_the_form() -> None:
     app, backend = make_app()
     async with run(app, (80, 24)) as pilot:

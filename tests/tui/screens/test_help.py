@@ -1,3 +1,5 @@
+import pytest
+
 from slotview.tui.screens.dashboard import Dashboard
 from slotview.tui.screens.help import NUMBERS, key_rows
 from tests.tui.helpers import assert_shows, make_app, run, text_of
@@ -18,6 +20,15 @@ async def test_help_explains_every_key_and_every_number() -> None:
             assert key in seen
         for name, _ in NUMBERS:
             assert name in seen
+
+
+@pytest.mark.parametrize("key", ["question_mark", "q", "escape"])
+async def test_it_is_left_by_the_key_that_opened_it_too(key: str) -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("question_mark", key)
+        assert app.screen is app.dashboard
+        assert app.is_running
 
 
 async def test_names_stand_alone_in_their_column() -> None:
