@@ -1,4 +1,4 @@
-"""One look at a server, for scripts: a dict for JSON, and an exit code."""
+"""One look at a server, for scripts: what there is to see, and an exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..snapshot import EndpointState, HealthState, Snapshot
 from .backend import RemoteBackend
 from .read_models import AT_PEER, FAILED
 
-__all__ = ["ExitCode", "exit_code", "is_settled", "snapshot_once"]
+__all__ = ["ExitCode", "exit_code", "is_settled", "look_once", "snapshot_once"]
 
 
 class ExitCode(IntEnum):
@@ -39,19 +39,26 @@ _OF_STATE = {
 }
 
 
-def snapshot_once(
+def look_once(
     url: str, *, api_key: str | None = None, model: str | None = None, seconds: float = 10.0
-) -> tuple[dict[str, Any], ExitCode]:
-    """Look once and return the documented JSON form and the exit code. Raises `AddressError` for a bad URL or key."""
-    from .snapshot_json import as_json
-
+) -> tuple[Snapshot, ExitCode]:
+    """Look until all is known, at most for ``seconds``. Raises `AddressError` for a URL or key that cannot be used."""
     backend = RemoteBackend(url, api_key=api_key, model=model)
     backend.start()
     try:
         snapshot = backend.wait_until(is_settled, seconds)
     finally:
         backend.close()
-    code = exit_code(snapshot, backend.chosen_model)
+    return snapshot, exit_code(snapshot, backend.chosen_model)
+
+
+def snapshot_once(
+    url: str, *, api_key: str | None = None, model: str | None = None, seconds: float = 10.0
+) -> tuple[dict[str, Any], ExitCode]:
+    """The same, in the documented JSON form."""
+    from .snapshot_json import as_json
+
+    snapshot, code = look_once(url, api_key=api_key, model=model, seconds=seconds)
     return as_json(snapshot, code).model_dump(mode="json"), code
 
 

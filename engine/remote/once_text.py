@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..plain import plain
+from ..snapshot import SlotView, Snapshot
 
 __all__ = ["format_once"]
 
@@ -13,26 +11,25 @@ LONGEST = 200
 UNKNOWN = "–"
 
 
-def format_once(report: Mapping[str, Any]) -> str:
+def format_once(snapshot: Snapshot) -> str:
     """A few lines: the server, its health, each slot, and how many requests wait. A dash stands for unknown."""
-    server, health, waiting = report["server"], report["health"], report["waiting"]
+    facts, health, waiting = snapshot.facts, snapshot.health, snapshot.waiting
     lines = [
-        f"{server['source']}  {_shown(server['model'])}  {_shown(server['build'])}",
-        "  ".join(part for part in (health["state"], health["message"], health["advice"]) if part),
+        f"{facts.source}  {_shown(facts.model)}  {_shown(facts.build)}",
+        "  ".join(part for part in (health.state.value, health.message, health.advice) if part),
     ]
-    if report["slots"] is not None:
+    if snapshot.slots is not None:
         lines.append("slot  state        task  context        decoded  remain")
-        lines += [_slot_line(slot) for slot in report["slots"]]
-    count = waiting["count"]
-    lines.append(f"waiting: {count}" if count is not None else f"waiting: {waiting['why'] or 'unknown'}")
+        lines += map(_slot_line, snapshot.slots)
+    lines.append(f"waiting: {(waiting.why or 'unknown') if waiting.count is None else waiting.count}")
     return "\n".join(plain(line, LONGEST) for line in lines)
 
 
-def _slot_line(slot: Mapping[str, Any]) -> str:
-    context = f"{_shown(slot['n_tokens'])}/{_shown(slot['n_ctx'])}"
-    remain = "no limit" if slot["unlimited"] else _shown(slot["n_remain"])
-    cells = (f"{slot['id']:>4}", f"{slot['state']:<11}", f"{_shown(slot['task']):>5}", f"{context:<13}")
-    return "  ".join((*cells, f"{_shown(slot['n_decoded']):>7}", f"{remain:>6}"))
+def _slot_line(slot: SlotView) -> str:
+    context = f"{_shown(slot.n_tokens)}/{_shown(slot.n_ctx)}"
+    remain = "no limit" if slot.unlimited else _shown(slot.n_remain)
+    cells = (f"{slot.id:>4}", f"{slot.state.value:<11}", f"{_shown(slot.task):>5}", f"{context:<13}")
+    return "  ".join((*cells, f"{_shown(slot.n_decoded):>7}", f"{remain:>6}"))
 
 
 def _shown(value: object) -> str:

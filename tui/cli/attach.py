@@ -72,17 +72,22 @@ def start_once(names: Sequence[str], options: AttachOptions, *, as_json: bool) -
     """``slotview attach URL --once``: one look, for scripts."""
     import json
 
-    from slotview.engine.remote.once import snapshot_once
+    from slotview.engine.remote.once import look_once, snapshot_once
     from slotview.engine.remote.once_text import format_once
 
     if len(names) != 1:
         fail("--once looks at one server: slotview attach URL --once --json", 2)
     target = _target(names[0], options, load_config())
     try:
-        report, code = snapshot_once(target.url, api_key=target.api_key, model=target.model)
+        if as_json:
+            report, code = snapshot_once(target.url, api_key=target.api_key, model=target.model)
+            text = json.dumps(report, ensure_ascii=True)
+        else:
+            snapshot, code = look_once(target.url, api_key=target.api_key, model=target.model)
+            text = format_once(snapshot)
     except ValueError as error:
         fail(error, 2)
-    print(json.dumps(report, ensure_ascii=True) if as_json else format_once(report))
+    print(text)
     sys.exit(code)
 
 
