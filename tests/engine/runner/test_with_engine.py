@@ -1,0 +1,90 @@
+"""Our own engine behind HTTP as the child: watched, restarted by a retune, killed, started again, and ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slotview.engine.backend import BackendError, Capabilities, RetuneMode
+from slotview.engine.context import LaunchFlags
+from slotview.engine.events import Notice, Retuned
+from slotview.engine.runner.backend import RunnerBackend
+from slotview.engine.snapshot import HealthState, SlotState, Snapshot
+from tests.engine.remote.test_fire import until
+
+SERVER = f"""#!{sys.executable}
+import sys
+from slotview.tui.cli import main
+sys.argv[1:1] = ["serve"]
+main()
+"""
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
+
+
+@pytest.fixture
+def backend(tmp_path: Path) -> Iterator[RunnerBackend]:
+    server = tmp_path / "llama-server"
+    server.write_text(SERVER)
+    server.chmod(0o755)
+    backend = RunnerBackend(["-np", "2", "-c", "1024"], server_bin=str(server))
+    backend.start()
+    yield backend
+    backend.close()
+
+
+def when(backend: RunnerBackend, wanted: Callable[[Snapshot], bool]) -> Snapshot:
+    until(lambda: wanted(backend.latest()), 30)
+    return backend.latest()
+
+
+def is_watched(snapshot: Snapshot) -> bool:
+    return snapshot.health.state is HealthState.OK and bool(snapshot.slots) and snapshot.waiting.count is not None
+
+
+def server_of(backend: RunnerBackend) -> int:
+    """Process id of the child itself, behind its guard."""
+    assert backend._process is not None
+    guard = backend._process._process.pid
+    return int(Path(f"/proc/{guard}/task/{guard}/children").read_text().split()[0])
+
+
+def test_a_child_is_watched_restarted_killed_started_again_and_ended(backend: RunnerBackend) -> None:
+    assert backend.latest().health.state is HealthState.CONNECTING
+    before = when(backend, is_watched)
+    assert [(slot.n_ctx, slot.state) for slot in before.slots or ()] == [(512, SlotState.UNUSED)] * 2
+    assert (before.pool.unified, before.pool.cells, before.waiting.count) == (False, 1024, 0)
+    first = server_of(backend)
+
+    flags = LaunchFlags(ctx_size=1024, parallel=1)
+    preview = backend.preview(flags)
+    assert (preview.n_slots, preview.n_ctx_slot, preview.error) == (1, 1024, None)
+    assert backend.preview(LaunchFlags(parallel=0)).error
+    assert backend.retune(flags).result(60).summary == "restarted with -c 1024 -np 1; it ended no request"
+    assert len(when(backend, is_watched).slots or ()) == 1
+    assert backend.flags == flags
+    assert not Path(f"/proc/{first}").exists()
+
+    os.kill(server_of(backend), signal.SIGKILL)
+    ended = when(backend, lambda snapshot: snapshot.health.state is HealthState.ENDED)
+    assert ended.health.message.startswith("llama-server was killed by SIGKILL")
+    assert ended.poll is None, "nobody is asked"
+    assert backend.capabilities == Capabilities(retune=RetuneMode.RESTART)
+    with pytest.raises(BackendError, match="not running; press t"):
+        backend.details(0)
+
+    backend.retune(LaunchFlags(ctx_size=512)).result(60)
+    assert len(when(backend, is_watched).slots or ()) == 4
+    assert backend.capabilities.fire
+    last = server_of(backend)
+    backend.close()
+    assert not Path(f"/proc/{last}").exists()
+
+    told = backend.events(0).events
+    assert len([event for event in told if isinstance(event, Retuned)]) == 2
+    errors = [event.text for event in told if isinstance(event, Notice) and event.severity == "error"]
+    assert errors == [ended.health.message]
