@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 
-from .client import Client, UnseenError
+from .client import Client
 from .compare import Comparison, compare
+from .in_flight import UnseenError
 from .scenario import Scenario
 from .servers import Server, start
 

@@ -7,7 +7,8 @@ import socket
 import time
 from collections.abc import Mapping
 
-from ..client import Client, Running
+from ..client import Client
+from ..in_flight import Running
 from ..scenario import DIFFERS, scenario
 from .prompts import tokens
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import socket
 
-from ..client import PATIENCE, Client
+from ..client import Client
+from ..in_flight import PATIENCE
 from ..scenario import scenario
 
 HOST = b"Host: x\r\n"
