@@ -1,4 +1,4 @@
-"""A small server on 127.0.0.1 that replays given bytes, waits, hangs, drops or cuts off: a llama-server's bad days."""
+"""A small server on 127.0.0.1 that replays bytes, waits, hangs, drops or cuts off: a llama-server on its bad days."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What to answer. ``raw`` replaces the whole answer; ``hang`` never answers; ``drop`` closes without a word.
+    """What to answer. ``raw`` replaces the whole answer; ``hang`` never answers; ``drop`` closes without an answer.
 
     ``delay`` seconds pass before the first byte. With ``parts`` the body comes in chunks, ``gap`` seconds apart, and
     with ``cut`` the connection breaks after the last of them.
@@ -77,7 +77,7 @@ NOT_FOUND = error_reply(404, "File Not Found", "not_found_error")
 class FakeServer:
     """Serves ``routes``: a path to a reply, to several in turn (the last one stays), or to a function of the request.
 
-    ``requests`` lists what was asked; ``most_open`` the most questions that were open at once, per path. Connections
+    ``requests`` lists what was asked; ``most_open`` the most requests that were open at once, per path. Connections
     are closed after ``max_requests`` answers or ``idle_seconds`` without one, as llama-server does (spec §7.1).
     """
 
@@ -151,12 +151,12 @@ class FakeServer:
             return [request for request in self.requests if request.path == path]
 
     def now_open(self, path: str) -> int:
-        """How many questions for one path are open."""
+        """How many requests for one path are open."""
         with self._changed:
             return self._open[path]
 
     def wait_for(self, path: str, count: int = 1, seconds: float = 5.0) -> list[Request]:
-        """Wait until a path was asked so often."""
+        """Wait until a path was asked ``count`` times."""
         with self._changed:
             if not self._changed.wait_for(lambda: sum(r.path == path for r in self.requests) >= count, seconds):
                 seen = Counter(request.path for request in self.requests)
@@ -244,7 +244,7 @@ class FakeServer:
 
 
 def _wait_for_end(connection: socket.socket, stopped: threading.Event, seconds: float | None) -> bool:
-    """Wait so long, or until the client or the server has gone; whether one has."""
+    """Wait that long, or until the client or the server is gone; return whether one is."""
     end = None if seconds is None else time.monotonic() + seconds
     while not stopped.is_set():
         left = 0.05 if end is None else min(0.05, end - time.monotonic())

@@ -19,7 +19,7 @@ import pytest
 __all__ = ["BUNDLED", "LlamaServer", "StartServer", "llama_server", "model_path"]
 
 BUNDLED = Path(__file__).resolve().parent.parent / "engine" / "model" / "data" / "slotview-1m.gguf"
-# One thread: two that wait for each other are slower than one on a machine that does something else, too.
+# One thread: on a busy machine, two that wait for each other are slower than one.
 _QUIET = ("--no-ui", "--no-warmup", "-t", "1", "-fit", "off")
 
 
@@ -46,7 +46,7 @@ class LlamaServer:
         return self._log.read_text(errors="replace")
 
     def log_after(self, words: str) -> str:
-        """What it has printed once these words are among it: it prints in a thread of its own."""
+        """Wait for these words in what it prints, which it does in a thread of its own; return all it has printed."""
         end = time.monotonic() + 30
         while words not in (log := self.log):
             assert time.monotonic() < end, log[-2000:]
@@ -77,7 +77,7 @@ class LlamaServer:
             return json.load(answer)
 
     def post(self, path: str, body: dict[str, Any], timeout: float = 60) -> Any:
-        """POST some JSON and return the answer's."""
+        """POST some JSON and return the JSON of the answer."""
         request = urllib.request.Request(self.url + path, json.dumps(body).encode(), method="POST")
         with urllib.request.urlopen(request, timeout=timeout) as answer:
             return json.load(answer)
