@@ -16,6 +16,7 @@ class Fault(StrEnum):
     NAME = "host name not found"
     UNREACHABLE = "host not reachable"
     TIMEOUT = "no answer"
+    UNCONNECTED = "no connection in time"
     DROPPED = "connection dropped"
     TLS = "no secure connection"
     TOO_LARGE = "answer too large"

@@ -27,6 +27,8 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
 
     text = str(error)
     lower = text.lower()
+    if isinstance(error, httpx.ConnectTimeout):
+        return Fault.UNCONNECTED, "no connection in time"
     if isinstance(error, httpx.TimeoutException):
         return Fault.TIMEOUT, "no answer in time"
     if isinstance(error, httpx.ConnectError):

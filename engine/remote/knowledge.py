@@ -26,7 +26,7 @@ __all__ = ["PATIENCE", "Knowledge", "decode"]
 PATIENCE = 2.0
 """Seconds that /slots may take before /health is asked whether the server is alive."""
 
-_ONE_ANSWER = (Fault.TIMEOUT, Fault.DROPPED, Fault.OTHER)
+_ONE_ANSWER = (Fault.TIMEOUT, Fault.UNCONNECTED, Fault.DROPPED, Fault.OTHER)
 """Faults that may concern one endpoint alone: the server is gone only if /props and /health are silent, too."""
 
 

@@ -73,6 +73,10 @@ def _unreachable(known: Known, host: str, now: float) -> Health:
     if link.fault is Fault.OTHER:
         text = f"{host} cannot be asked: {link.message}"
         return Health(HealthState.ERROR, text, _address_advice(host), link.down_since)
+    if link.fault is Fault.UNCONNECTED:
+        text = f"no connection to {host} for {now - (link.down_since or now):.0f} s"
+        advice = _PROXY_ADVICE if host.startswith(VIA) else "is that machine on, and its port open to this one?"
+        return Health(HealthState.NO_ANSWER, text, advice, link.down_since)
     return _not_answering(link.down_since, now)
 
 

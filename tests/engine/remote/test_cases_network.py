@@ -66,6 +66,19 @@ def test_c31_a_server_that_answers_nothing_is_not_called_down() -> None:
     assert texts[1].startswith("reconnected after")
 
 
+def test_c31_a_machine_that_takes_no_connection_is_not_called_busy() -> None:
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)  # as from a firewall, nothing comes back
+        for taken in (first, second):
+            taken.setblocking(False)
+            taken.connect_ex(full.getsockname())
+        found, code = snapshot_once(f"127.0.0.1:{full.getsockname()[1]}")
+    assert (code, found["health"]["state"]) == (ExitCode.UNREACHABLE, "no answer")
+    assert found["health"]["message"].startswith("no connection to 127.0.0.1")
+    assert "machine on" in found["health"]["advice"]
+
+
 def test_c31_a_slow_line_is_no_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known, "OVERDUE", 0.2)
     slow = {path: replace(reply, delay=0.4) for path, reply in healthy().items() if isinstance(reply, Reply)}
