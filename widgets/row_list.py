@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
-from textual.events import Blur, Click, Focus
+from textual.events import Click
 from textual.strip import Strip
 
 from .line import Line, to_strip, tone_style
@@ -49,12 +49,6 @@ class RowList(LineScroll, Generic[RowT]):
         """The terminal's own colours cannot be mixed: there the chosen row is marked without one."""
         ansi = "-ansi" if self.app.current_theme.ansi else ""
         return f"cursor{ansi}-focused" if self.has_focus else f"cursor{ansi}"
-
-    def _on_focus(self, event: Focus) -> None:
-        self.refresh_index(self._cursor)
-
-    def _on_blur(self, event: Blur) -> None:
-        self.refresh_index(self._cursor)
 
     def on_click(self, event: Click) -> None:
         """Choose the row under the pointer; a double click opens it."""

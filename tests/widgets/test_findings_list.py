@@ -1,3 +1,5 @@
+import pytest
+
 from slotview.engine.observe.observation import Finding, Observation
 from slotview.widgets.findings_list import FindingsList
 from tests.widgets.host import hosting, screen_text
@@ -38,6 +40,17 @@ async def test_long_ones_wrap_and_scroll() -> None:
         await pilot.press("end")
         await pilot.pause()
         assert "  id_slot" in findings.text
+
+
+@pytest.mark.parametrize("width", range(24, 40, 3))
+async def test_no_word_is_cut_at_the_edge(width: int) -> None:
+    findings = FindingsList()
+    async with hosting(findings, size=(width, 24)) as pilot:
+        findings.show(look(observation=found(PINNED)))
+        await pilot.pause()
+        seen = " ".join(screen_text(pilot).replace("│", " ").split())
+    for text in (PINNED.text, PINNED.evidence, PINNED.advice):
+        assert text in seen
 
 
 async def test_a_finding_that_ended_goes() -> None:

@@ -130,3 +130,21 @@ async def test_the_chosen_row_stands_out() -> None:
             next(s.style.bgcolor for s in strip if s.text.strip() and s.style) for strip in screen_strips(pilot)[2:5]
         ]
         assert backgrounds[0] == backgrounds[2] != backgrounds[1]
+
+
+async def test_the_chosen_row_is_marked_otherwise_where_the_keys_go() -> None:
+    first, second = Names(), Names()
+    async with hosting(first, second) as pilot:
+        for names in (first, second):
+            names.styles.height = 4
+            names.set_rows(rows(2))
+        await pilot.pause()
+
+        def chosen(y: int) -> object:
+            return next(segment.style for segment in screen_strips(pilot)[y] if segment.text.startswith("row 0"))
+
+        focused, other = chosen(2), chosen(6)
+        assert focused != other
+        await pilot.press("tab")
+        await pilot.pause()
+        assert (chosen(2), chosen(6)) == (other, focused)
