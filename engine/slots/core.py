@@ -113,7 +113,8 @@ class Core:
             for child in family[1:]:
                 child.parent = own[0]
             family[0].children = family[1:]
-            queue.post(family[0])
+            for job in family[0].fitting(len(self._state.slots)):
+                queue.post(job)
         return tasks
 
     def post_action(self, action: ActionTask, now: int) -> int:

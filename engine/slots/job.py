@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..model.interface import TokenIds
@@ -49,6 +49,15 @@ class CompletionJob:
     def pin(self) -> int:
         """``id_slot`` as requested; −1 = any. Children cannot be pinned."""
         return -1 if self.parent is not None else self.params.id_slot
+
+    def alone(self) -> CompletionJob:
+        """A task of a family as one of its own; children cannot be pinned."""
+        params = self.params if self.parent is None else replace(self.params, id_slot=-1)
+        return replace(self, params=params, parent=None, children=[])
+
+    def fitting(self, n_slots: int) -> list[CompletionJob]:
+        """A parent with its children where there are slots for all, otherwise each for itself."""
+        return [self] if len(self.children) < n_slots else [job.alone() for job in (self, *self.children)]
 
 
 @dataclass(slots=True, eq=False)

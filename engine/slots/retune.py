@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,14 +72,8 @@ def _running(slot: Slot, now: int) -> RunningJob:
     if slot.n_gen == 0:
         return RunningJob(job, n_computed)
     seen = np.append(slot.held, np.int32(slot.sampled)) if slot.phase == Phase.GENERATING else job.prompt
-    alone = replace(_alone(job), prompt=seen, resume=Resume.of(slot, now))
+    alone = replace(job.alone(), prompt=seen, resume=Resume.of(slot, now))
     return RunningJob(alone, n_computed)
-
-
-def _alone(job: CompletionJob) -> CompletionJob:
-    """A task of a family as one of its own; children cannot be pinned."""
-    params = job.params if job.parent is None else replace(job.params, id_slot=-1)
-    return replace(job, params=params, parent=None, children=[])
 
 
 def put_work(taken: TakenWork, state: CoreState) -> RetuneReport:
@@ -108,18 +101,8 @@ def _post(job: Job, state: CoreState) -> None:
     elif isinstance(job, ActionJob):
         state.queue.post(job)
     else:
-        for each in _families(job, len(state.slots)):
+        for each in job.fitting(len(state.slots)):
             state.queue.post(each)
-
-
-def _families(job: CompletionJob, n_slots: int) -> Iterator[CompletionJob]:
-    """A parent with its children again where there are slots for all, otherwise each for itself."""
-    if len(job.children) < n_slots:
-        yield job
-        return
-    yield _alone(job)
-    for child in job.children:
-        yield _alone(child)
 
 
 def _report(taken: TakenWork, state: CoreState) -> RetuneReport:
