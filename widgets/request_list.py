@@ -1,4 +1,4 @@
-"""Requests fired from here, a row each."""
+"""Requests fired from here, a row for each."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from textual.message import Message
 from slotview.engine.backend import RequestState, RequestView
 from slotview.engine.plain import plain
 
-from .columns import NOTHING, Column, Layout, lay_out, says
+from .column_table import ColumnTable
+from .columns import NOTHING, Column, says
 from .line import Line, cut_middle
 from .look import Look
 from .numbers import count, duration, rate
-from .row_list import RowList
 from .title import set_title
 
 __all__ = ["RequestList"]
@@ -32,7 +32,7 @@ _GLYPHS = {
 }
 
 
-class RequestList(RowList[RequestView]):
+class RequestList(ColumnTable[RequestView]):
     """State, slot, waiting time, speed and outcome of every request, the newest at the top."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -71,7 +71,6 @@ class RequestList(RowList[RequestView]):
         self.border_title = "Requests"
         self._can_fire = can_fire
         self._now = 0.0
-        self._layout: tuple[int, Layout[RequestView]] | None = None
 
     def action_cancel(self) -> None:
         """Cancel the chosen request; if there is none, the screen says so."""
@@ -82,14 +81,6 @@ class RequestList(RowList[RequestView]):
         """Give all open requests up."""
         self.post_message(self.CancelAllRequested())
 
-    def draw_head(self, width: int) -> Line:
-        """Name the columns."""
-        return self._columns(width).head()
-
-    def draw_row(self, row: RequestView, width: int) -> Line:
-        """Draw one request."""
-        return self._columns(width).row(row)
-
     def draw_empty(self) -> str:
         """Say which key to press, if it does something."""
         return (
@@ -97,7 +88,7 @@ class RequestList(RowList[RequestView]):
         )
 
     def key_of(self, row: RequestView) -> Hashable:
-        """A request is known by its number."""
+        """A request is identified by its number."""
         return row.number
 
     def opened(self, row: RequestView) -> None:
@@ -113,12 +104,8 @@ class RequestList(RowList[RequestView]):
             if self._rows[index].state is RequestState.WAITING:
                 self.refresh_index(index)
 
-    def _columns(self, width: int) -> Layout[RequestView]:
-        if self._layout is None or self._layout[0] != width:
-            self._layout = (width, lay_out(width, self._all_columns()))
-        return self._layout[1]
-
-    def _all_columns(self) -> list[Column[RequestView]]:
+    def all_columns(self) -> list[Column[RequestView]]:
+        """What the table says of a request."""
         return [
             Column("#", 4, 0, lambda row, _: says(str(row.number), "strong")),
             Column("state", 12, 1, lambda row, _: says(*_GLYPHS[row.state]), right=False),

@@ -11,11 +11,11 @@ from slotview.engine.plain import plain
 from slotview.engine.snapshot import SlotState, SlotView
 
 from .bar import bar
-from .columns import NOTHING, Column, Layout, lay_out, says
+from .columns import NOTHING, Column, says
 from .line import Line
 from .numbers import coarse, count, percent, rate
 
-__all__ = ["SlotRow", "slot_layout"]
+__all__ = ["SlotRow", "slot_columns"]
 
 _GLYPHS = {
     SlotState.UNUSED: ("·", "faint"),
@@ -34,12 +34,8 @@ class SlotRow(NamedTuple):
     rate: SlotRate | None = None
 
 
-def slot_layout(width: int, slots: Sequence[SlotView]) -> Layout[SlotRow]:
-    """Choose the columns for ``width`` cells."""
-    return lay_out(width, _columns(slots))
-
-
-def _columns(slots: Sequence[SlotView]) -> list[Column[SlotRow]]:
+def slot_columns(slots: Sequence[SlotView]) -> list[Column[SlotRow]]:
+    """All columns, wide enough for the largest context; without a bar if no context is known."""
     largest = max((slot.n_ctx or 0 for slot in slots), default=0)
     digits = max(len(count(largest)), 3)
     columns: list[Column[SlotRow]] = [

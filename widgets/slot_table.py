@@ -1,8 +1,8 @@
-"""The slots, a row each."""
+"""The slots, a row for each."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,11 +14,10 @@ from slotview.engine.observe.meaning import slots_unknown
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
-from .columns import Layout
-from .line import Line
+from .column_table import ColumnTable
+from .columns import Column
 from .look import NO_LOOK, Look
-from .row_list import RowList
-from .slot_columns import SlotRow, slot_layout
+from .slot_columns import SlotRow, slot_columns
 from .title import set_title
 
 __all__ = ["SlotTable"]
@@ -26,7 +25,7 @@ __all__ = ["SlotTable"]
 _TEXT_LIMIT = 200
 
 
-class SlotTable(RowList[SlotRow]):
+class SlotTable(ColumnTable[SlotRow]):
     """State, task, context, counts and speed of every slot, 1 to 256 of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,7 +61,6 @@ class SlotTable(RowList[SlotRow]):
         super().__init__(id=id, classes=classes)
         self.border_title = "Slots"
         self._look = NO_LOOK
-        self._layout: tuple[int, Layout[SlotRow]] | None = None
 
     def watch_busy_first(self) -> None:
         """Sort again, and show the busy ones, or else the chosen one."""
@@ -76,24 +74,20 @@ class SlotTable(RowList[SlotRow]):
         """Sort busy slots to the top, or by number again."""
         self.busy_first = not self.busy_first
 
-    def draw_head(self, width: int) -> Line:
-        """Name the columns."""
-        return self._columns(width).head()
-
-    def draw_row(self, row: SlotRow, width: int) -> Line:
-        """Draw one slot."""
-        return self._columns(width).row(row)
+    def all_columns(self) -> Sequence[Column[SlotRow]]:
+        """Columns wide enough for the largest context."""
+        return slot_columns(self._look.snapshot.slots or ())
 
     def draw_empty(self) -> str:
         """Say why no slot is shown."""
         return _why_empty(self._look.snapshot)
 
     def key_of(self, row: SlotRow) -> Hashable:
-        """A slot is known by its id."""
+        """A slot is identified by its id."""
         return row.slot.id
 
     def highlighted(self, row: SlotRow) -> None:
-        """Tell which slot is chosen now."""
+        """Announce which slot is chosen now."""
         self.post_message(self.Highlighted(row.slot.id))
 
     def opened(self, row: SlotRow) -> None:
@@ -106,7 +100,7 @@ class SlotTable(RowList[SlotRow]):
         self.set_class(not look.snapshot.health.is_live, "-stale")
         set_title(self, _title(look.snapshot) + (" · busy first" if self.busy_first else ""))
         if before.snapshot.slots != look.snapshot.slots:
-            self._layout = None
+            self.forget_columns()
         self.set_rows(self._sorted(look))
 
     def _sorted(self, look: Look) -> list[SlotRow]:
@@ -115,11 +109,6 @@ class SlotTable(RowList[SlotRow]):
         if self.busy_first:
             rows.sort(key=lambda row: not row.slot.is_busy)
         return rows
-
-    def _columns(self, width: int) -> Layout[SlotRow]:
-        if self._layout is None or self._layout[0] != width:
-            self._layout = (width, slot_layout(width, self._look.snapshot.slots or ()))
-        return self._layout[1]
 
 
 def _title(snapshot: Snapshot) -> str:
