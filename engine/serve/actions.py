@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from ..slots.task import ActionDone, ActionTask, Failed
 from .answers import failure
-from .errors import ApiError, disabled
+from .errors import ApiError, ThrownError, disabled
 from .fields import leading_integer
-from .json_words import no_key, not_of_type
+from .json_words import no_key, no_object, not_of_type
 from .params_json import Json
 from .replies import json_reply
-from .request import read_object, state_of
+from .request import read_value, state_of
 from .running import RunningRequest
 from .state import ServerState
 
@@ -52,12 +52,14 @@ def _slot_id(text: str) -> int:
 
 
 async def _filename(request: Request) -> str:
-    body = await read_object(request)
+    body = await read_value(request)
+    if not isinstance(body, dict):
+        raise ThrownError(no_object(body))
     if "filename" not in body:
-        raise ApiError(no_key("filename"))
+        raise ThrownError(no_key("filename"))
     name = body["filename"]
     if not isinstance(name, str):
-        raise ApiError(not_of_type("string", name))
+        raise ThrownError(not_of_type("string", name))
     if not valid_filename(name):
         raise ApiError("Invalid filename")
     return name

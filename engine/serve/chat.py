@@ -10,7 +10,7 @@ from ..model.template_thoughts import ThoughtTags, read_thought_tags
 from .chat_ending import begun_answer, last_message, read_ending, up_to_tag, wants_continuation
 from .chat_renderer import ChatRenderer
 from .errors import ThrownError
-from .fields import to_int32
+from .fields import lenient
 from .json_words import not_of_type, type_name
 from .messages import read_messages
 from .thoughts import PLAIN_ANSWER, AnswerReader
@@ -54,12 +54,15 @@ def read_chat(
     body: Mapping[str, object], tokenizer: Tokenizer, template: str, rules: ChatRules | None = None
 ) -> ChatPrompt:
     """Check and render a chat body, in the server's order. Raises `ApiError`."""
-    if body.get("json_schema") is not None and isinstance(grammar := body.get("grammar"), str) and grammar:
+    lenient(body, "stream", default=False)
+    tool_choice = lenient(body, "tool_choice", "auto")
+    grammar = lenient(body, "grammar", "")
+    if grammar and body.get("json_schema") is not None:
         raise ThrownError("Cannot use both json_schema and grammar", "server_error")
     _check_response_format(body.get("response_format"))
     rules = rules or ChatRules()
     messages = read_messages(body)
-    check_tools(body)
+    check_tools(body, tool_choice)
     add, goes_on = read_ending(body, messages, prefills=rules.prefills)
     extracts = _reasoning_format(body, rules) != "none"
     tags = read_thought_tags(template)
@@ -75,8 +78,8 @@ def read_chat(
 
 
 def _check_response_format(value: object) -> None:
-    kind = value.get("type") if isinstance(value, dict) else None
-    if isinstance(kind, str) and kind not in ("", "text", *JSON_FORMATS):
+    kind = lenient(value, "type", "") if isinstance(value, dict) else ""
+    if kind not in ("", "text", *JSON_FORMATS):
         raise ThrownError(f'response_format type must be one of "text" or "json_object", but got: {kind}')
 
 
@@ -97,10 +100,10 @@ def _variables(body: Mapping[str, object], rules: ChatRules, *, knows_thoughts: 
     if isinstance(thinks := variables.get("enable_thinking"), str):
         kind = type_name(thinks)
         raise ThrownError(f'invalid type for "enable_thinking" (expected boolean, got {kind})')
-    effort = body.get("reasoning_effort")
+    effort = lenient(body, "reasoning_effort", "")
     if effort == "none":
         variables.pop("reasoning_effort", None)
-    elif isinstance(effort, str) and effort:
+    elif effort:
         variables["reasoning_effort"] = effort
     return {"enable_thinking": knows_thoughts and effort != "none", **variables}
 
@@ -118,8 +121,9 @@ def _fields(body: Mapping[str, object], generation_prompt: str, tags: ThoughtTag
     wanted, top = body.get("response_format"), body.get("top_logprobs")
     if isinstance(wanted, dict) and wanted.get("type") in JSON_FORMATS:
         fields["json_schema"] = {}
-    if body.get("logprobs") is True:
-        fields["n_probs"] = to_int32(top) if isinstance(top, int | float) else MOST_PROBS
+    lenient(body, "reasoning_budget_tokens", lenient(body, "thinking_budget_tokens", -1))
+    if lenient(body, "logprobs", default=False):
+        fields["n_probs"] = lenient(body, "top_logprobs", MOST_PROBS)
     elif top is not None:
         raise ThrownError("top_logprobs requires logprobs to be set to true")
     return fields

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..model.template_thoughts import ThoughtTags
 from .errors import ThrownError
+from .fields import lenient
 from .messages import Message, join_parts
 
 __all__ = ["begun_answer", "last_message", "read_ending", "up_to_tag", "wants_continuation"]
@@ -22,8 +23,8 @@ def read_ending(body: Mapping[str, object], messages: Sequence[Message], *, pref
 
     ``prefills``: whether it is, where it is the assistant's and the body says nothing. Raises `ThrownError`.
     """
-    wanted = body.get("add_generation_prompt")
-    add = wanted if isinstance(wanted, bool) else True
+    lenient(body, "parallel_tool_calls", default=False)
+    add = lenient(body, "add_generation_prompt", default=True)
     goes_on = wants_continuation(body)
     by_assistant = bool(messages) and messages[-1]["role"] == "assistant"
     if by_assistant and not goes_on and prefills:

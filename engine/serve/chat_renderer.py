@@ -11,6 +11,7 @@ from ..model.template_caps import read_caps
 from .errors import ThrownError
 from .json_words import not_of_type
 from .messages import Message, with_called_objects, with_contents
+from .remarks import remark
 
 __all__ = ["ChatRenderer", "Rendered"]
 
@@ -76,6 +77,7 @@ def _merged(messages: Sequence[Message]) -> Sequence[Message]:
         return messages
     first, *others = messages
     if not others:
+        remark("Removing system prompt due to template not supporting system role")
         return others
     if not (isinstance(one := first["content"], str) and isinstance(other := others[0]["content"], str)):
         raise ThrownError(not_of_type("string", []))

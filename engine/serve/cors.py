@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from ..flags import HttpFlags
 
-__all__ = ["allowed_origin", "preflight"]
+__all__ = ["allowed_origin", "is_skipped", "preflight"]
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -18,6 +18,11 @@ def allowed_origin(flags: HttpFlags, origin: str) -> str | None:
     if flags.cors_origins == "*" and flags.cors_credentials:
         return origin  # a browser takes no * together with credentials
     return flags.cors_origins
+
+
+def is_skipped(flags: HttpFlags, origin: str) -> bool:
+    """Whether an origin gets no header because it is not of this machine."""
+    return bool(origin) and allowed_origin(flags, origin) is None
 
 
 def _host(origin: str) -> str | None:

@@ -10,9 +10,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .body import MAX_BODY, UnreadableError
-from .cors import allowed_origin, preflight
+from .cors import allowed_origin, is_skipped, preflight
 from .errors import outer_error
 from .heads import has_token, whole_number
+from .remarks import listen
 from .replies import json_reply
 from .state import ServerState
 
@@ -40,6 +41,9 @@ class Edge:
             return
         headers = Headers(scope=scope)
         scope = _without_fragment(scope)
+        listen(self._state.remark)
+        if is_skipped(self._state.flags.http, origin := headers.get("origin", "")):
+            self._state.warn(f"(CORS) skip non-localhost origin: {origin}")
         answer = self._early_answer(scope, headers)
         if _told_length(headers) > MAX_BODY:
             await _drain(receive)

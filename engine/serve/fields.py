@@ -5,14 +5,33 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from typing import TypeVar, cast
 
 from .body import as_f32
 from .errors import ApiError
 from .json_words import not_of_type
+from .remarks import remark
 
-__all__ = ["INT64_MAX", "INT64_MIN", "Body", "Fields", "leading_integer", "to_int32", "to_int64", "wrong_type"]
+__all__ = [
+    "INT64_MAX",
+    "INT64_MIN",
+    "Body",
+    "Fields",
+    "leading_integer",
+    "lenient",
+    "to_int32",
+    "to_int64",
+    "wrong_type",
+]
 
+T = TypeVar("T", bool, int, float, str)
 Body = Mapping[str, object]
+TYPES: Mapping[type, tuple[str, type | tuple[type, ...]]] = {
+    bool: ("boolean", bool),
+    int: ("number", (int, float)),
+    float: ("number", (int, float)),
+    str: ("string", str),
+}
 INT_MAX = 2**31 - 1
 UINT_MAX = 2**32 - 1
 FLOAT_MAX = 3.4028234663852886e38  # of 32 bits
@@ -85,10 +104,9 @@ class Fields:
             raise wrong_type(name, "boolean", value)
         return value
 
-    def lenient_integer(self, name: str, *, default: int) -> int:
-        """A whole number; a wrong type falls back to the default."""
-        value = self._body.get(name)
-        return to_int32(value) if isinstance(value, int | float) else default
+    def lenient(self, name: str, *, default: T) -> T:
+        """A value of the default's type; where it has another, the default, with a remark."""
+        return lenient(self._body, name, default)
 
     def string(self, name: str, *, default: str) -> str:
         """A text."""
@@ -100,11 +118,18 @@ class Fields:
         return value
 
     def strings(self, name: str) -> tuple[str, ...]:
-        """A list of strings; a wrong type falls back to none."""
+        """A list of strings; a wrong type falls back to none, with a remark."""
         value = self._body.get(name)
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return tuple(value)
-        return ()
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            _stands_in(name, "array", value)
+            return ()
+        for item in value:
+            if not isinstance(item, str):
+                _stands_in(name, "string", item)
+                return ()
+        return tuple(value)
 
     def inside(self, name: str) -> Fields:
         """The fields of an object; of none where the type is another."""
@@ -119,6 +144,25 @@ class Fields:
         if not isinstance(value, int | float):
             raise wrong_type(name, "number", value)
         return value
+
+
+def lenient(members: Body, name: str, default: T) -> T:
+    """A member of the default's type; where it has another, the default, with a remark."""
+    value = members.get(name)
+    if value is None:
+        return default
+    wanted, types = TYPES[type(default)]
+    if not isinstance(value, types):
+        _stands_in(name, wanted, value)
+        return default
+    if type(default) is int and isinstance(value, int | float):
+        value = to_int32(value)
+    return cast(T, value)
+
+
+def _stands_in(name: str, wanted: str, value: object) -> None:
+    why = not_of_type(wanted, value)
+    remark(f"Wrong type supplied for parameter '{name}', using default value: {why}")
 
 
 def leading_integer(text: str) -> int | None:

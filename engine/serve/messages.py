@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from .body import write_json
 from .errors import ThrownError
+from .fields import lenient
 from .json_words import items_of, no_key, not_of_type
 from .tools import function_of
 
@@ -74,7 +75,7 @@ def _with_values(call: Message) -> Message:
 def _check(message: object) -> None:
     """The first round: what a message must hold."""
     members = message if isinstance(message, dict) else {}
-    if members.get("role") == "assistant":
+    if lenient(members, "role", "") == "assistant":
         if not {"content", "tool_calls"} & members.keys():
             raise ThrownError("Assistant message must contain either 'content' or 'tool_calls'!")
     elif "content" not in members:
@@ -89,8 +90,8 @@ def _check(message: object) -> None:
 
 
 def _check_part(part: object) -> None:
-    kind = part.get("type") if isinstance(part, dict) else None
-    if isinstance(kind, str) and kind in MEDIA:
+    kind = lenient(part, "type", "") if isinstance(part, dict) else ""
+    if kind in MEDIA:
         hint = "hint: if this is unexpected, you may need to provide the mmproj"
         raise ThrownError(f"{MEDIA[kind]} input is not supported - {hint}", "server_error")
     if kind != "text":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..flags import EngineFlags
@@ -14,6 +14,7 @@ from .body import as_f32
 from .errors import ApiError, not_supported
 from .fields import Fields, wrong_type
 from .logit_bias import biased
+from .remarks import remark
 from .unfollowed import check_adapters, read_unfollowed
 
 __all__ = ["RequestOptions", "read_params"]
@@ -82,7 +83,7 @@ def _lengths(fields: Fields, flags: EngineFlags, n_slots: int) -> TaskParams:
         n_cmpl=fields.integer("n_cmpl", "n", default=1, low=1, high=n_slots),
         n_cache_reuse=fields.integer("n_cache_reuse", default=flags.cache_reuse, low=0),
         t_max_predict_ms=fields.long_integer("t_max_predict_ms", default=-1, low=-1),
-        id_slot=fields.lenient_integer("id_slot", default=-1),
+        id_slot=fields.lenient("id_slot", default=-1),
     )
 
 
@@ -144,16 +145,23 @@ def _breakers(fields: Fields, base: SamplingParams) -> tuple[str, ...]:
 
 
 def _samplers(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
-    """Names in any spelling, or a string of letters; unknown ones are dropped."""
+    """Names in any spelling, or a string of letters; unknown ones are dropped, with a remark."""
     value = fields.raw("samplers")
     if isinstance(value, str):
+        _remark_unknown("char", [letter for letter in value if not sampler_letters(letter)])
         return sampler_letters(value)
-    if isinstance(value, list):
-        for word in value:
-            if not isinstance(word, str):
-                raise wrong_type("samplers", "string", word)
-        return sampler_names(value)
-    return flags.sampling.samplers
+    if not isinstance(value, list):
+        return flags.sampling.samplers
+    for word in value:
+        if not isinstance(word, str):
+            raise wrong_type("samplers", "string", word)
+    _remark_unknown("name", [word.lower() for word in value if not sampler_names([word])])
+    return sampler_names(value)
+
+
+def _remark_unknown(kind: str, unknown: Sequence[str]) -> None:
+    for one in unknown:
+        remark(f"common_sampler_types_from_{kind}s: unable to match sampler by {kind} '{one}'")
 
 
 def _stop(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:

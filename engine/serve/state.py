@@ -52,6 +52,11 @@ class ServerState:
         if self.log:
             self.log.line("W", f"srv    operator(): {text}")
 
+    def remark(self, text: str) -> None:
+        """Log what is odd about a request that is taken, where there is a log."""
+        if self.log:
+            self.log.line("W", text)
+
     @property
     def engine(self) -> EngineHost:
         """The engine; only called behind the loading check."""

@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from ..model.interface import Tokenizer
 from .chat import read_chat
-from .errors import ThrownError
-from .fields import to_int32
+from .errors import ApiError, ThrownError
+from .fields import lenient, to_int32
 from .json_words import not_of_type
+from .remarks import remark
 from .replies import json_reply
 from .request import read_members, state_of
 
@@ -23,17 +24,14 @@ async def tokenize(request: Request) -> Response:
     tokenizer = state_of(request).model.tokenizer
     body = await read_members(request)
     flags = {
-        "add_special": _flag(body.get("add_special"), default=False),
-        "parse_special": _flag(body.get("parse_special"), default=True),
+        "add_special": lenient(body, "add_special", default=False),
+        "parse_special": lenient(body, "parse_special", default=True),
     }
+    with_pieces = lenient(body, "with_pieces", default=False)
     tokens = await asyncio.to_thread(_tokens, body.get("content", ""), tokenizer, flags)
-    if _flag(body.get("with_pieces"), default=False):
+    if with_pieces:
         return json_reply({"tokens": [{"id": token, "piece": _piece(token, tokenizer)} for token in tokens]})
     return json_reply({"tokens": tokens})
-
-
-def _flag(value: object, *, default: bool) -> bool:
-    return value if isinstance(value, bool) else default
 
 
 def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> list[int]:
@@ -98,10 +96,12 @@ async def apply_template(request: Request) -> Response:
 
 
 async def control(request: Request) -> Response:
-    """POST /v1/chat/completions/control: there are no reasoning models here."""
+    """POST /v1/chat/completions/control: no completion is controlled here."""
     body = await read_members(request)
-    if not isinstance(body.get("id"), str):
-        raise ThrownError("missing completion id")
-    if body.get("action") != "reasoning_end":
-        raise ThrownError("unknown control action")
+    name, action = lenient(body, "id", ""), lenient(body, "action", "")
+    if not name:
+        raise ApiError("missing completion id")
+    if action != "reasoning_end":
+        raise ApiError("unknown control action")
+    remark(f"srv  process_sing: control reasoning_end on unknown completion id={name}, no live slot")
     return json_reply({"success": False, "message": "no active completion for this id"})

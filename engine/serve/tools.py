@@ -14,9 +14,9 @@ __all__ = ["check_tools", "function_of"]
 TOOL_CHOICES = ("auto", "none", "required")
 
 
-def check_tools(body: Mapping[str, object]) -> None:
+def check_tools(body: Mapping[str, object], choice: str) -> None:
     """Raise `ApiError` where a body has tools, or something else in their place."""
-    tools, choice = body.get("tools"), body.get("tool_choice")
+    tools = body.get("tools")
     try:
         if tools is not None and not isinstance(tools, list):
             raise ValueError(f"Expected 'tools' to be an array, got {write_json(tools)}")
@@ -27,7 +27,7 @@ def check_tools(body: Mapping[str, object]) -> None:
         raise ThrownError(f"Failed to parse tools: {error}; tools = {shown}", "server_error") from None
     if tools:
         raise not_supported("tools")
-    if isinstance(choice, str) and choice not in TOOL_CHOICES:
+    if choice not in TOOL_CHOICES:
         raise ThrownError(f"Invalid tool_choice: {choice}")
 
 

@@ -74,12 +74,8 @@ def _adapters(value: object) -> list[dict[str, object]]:
     if not isinstance(value, list):
         return []
     asked = [Fields(item if isinstance(item, dict) else {}) for item in value]
-    scales = {one.lenient_integer("id", default=-1): _scale(one.raw("scale")) for one in asked}
+    scales = {one.lenient("id", default=-1): as_f32(one.lenient("scale", default=0.0)) for one in asked}
     return [{"id": number, "scale": scales[number]} for number in sorted(scales)]
-
-
-def _scale(value: object) -> float:
-    return as_f32(value) if isinstance(value, int | float) else 0.0
 
 
 def _check_schema(value: object) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from time import perf_counter_ns
 
 from .chooser import pinned_slot
-from .ending import SERVER_ERROR, Endings
+from .ending import INVALID_REQUEST, SERVER_ERROR, Endings
 from .job import ActionJob
 from .save_file import SavedSlot, pack, unpack
 from .slot import Slot
@@ -38,7 +40,7 @@ class Actions:
             return
         work = {"save": self._save, "restore": self._restore, "erase": self._erase}.get(job.action.action)
         if work is None:
-            self._endings.fail_job(job, "Invalid action")
+            self._fail(job, "Invalid action")
             return
         self._begun = perf_counter_ns()
         work(job, slot)
@@ -46,6 +48,11 @@ class Actions:
     def _done(self, job: ActionJob, n_tokens: int, n_bytes: int, data: bytes | None = None) -> None:
         action, time_us = job.action, (perf_counter_ns() - self._begun) // 1000
         self._state.emit(ActionDone(job.task, 0, action.action, action.id_slot, n_tokens, n_bytes, time_us, data))
+
+    def _fail(self, job: ActionJob, message: str, kind: tuple[int, str] = INVALID_REQUEST) -> None:
+        """Answer by an error; whoever reads it cancels the task, as after every error."""
+        self._endings.fail_job(job, message, kind)
+        self._endings.cancel((job.task,))
 
     def _save(self, job: ActionJob, slot: Slot) -> None:
         cache = self._state.cache
@@ -55,8 +62,9 @@ class Actions:
         if job.action.path is not None:
             try:
                 _write(job.action.path, data)
-            except OSError:
-                self._endings.fail_job(job, "Unable to save slot", SERVER_ERROR)
+            except OSError as error:
+                self._tell("save", job.action.path, error)
+                self._fail(job, "Unable to save slot", SERVER_ERROR)
                 return
         self._done(job, slot.n_tokens, len(data), data)
 
@@ -73,11 +81,13 @@ class Actions:
             content = job.action.data if path is None else _read(path)
             saved = unpack(content or b"", len(self._state.cache.streams))
             error, n_read = self._load(slot, saved)
-        except (OSError, ValueError, MemoryError):
-            pass
+        except OSError as failure:
+            self._tell("load", job.action.path, failure)
+        except (ValueError, MemoryError) as failure:
+            self._state.log.library("E", f"state_seq_load_file: {failure}")
         if error:
             self._state.clear(slot)
-            self._endings.fail_job(job, error)
+            self._fail(job, error)
         else:
             self._done(job, slot.n_tokens, n_read)
 
@@ -88,7 +98,7 @@ class Actions:
             return NO_FIT, 0
         if n and (saved.tokens.min() < 0 or saved.tokens.max() >= n_vocab):
             return NO_TOKENS, 0
-        self._state.clear(slot)
+        self._state.cache.remove(slot.id)
         used = self._state.cache.write(slot.id, saved.positions, saved.state) if n else 0
         if used is None:
             return NO_ROOM, 0
@@ -97,16 +107,26 @@ class Actions:
         slot.n_tokens = n
         return "", saved.n_before + used + saved.n_behind
 
+    def _tell(self, doing: str, path: Path | None, error: OSError) -> None:
+        """Log what the system says about a file."""
+        function, why = f"llama_state_seq_{doing}_file", f"failed to open {path}: {error.strerror}"
+        self._state.log.library("E", f"{function}: error {doing.removesuffix('e')}ing sequence state file: {why}")
+
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file, but not into a device or a pipe, which may never be done. Raises `OSError`."""
     if path.exists() and not path.is_file():
-        raise OSError("no file")
+        raise _no_file(path)
     path.write_bytes(data)
 
 
 def _read(path: Path) -> bytes:
     """Read a file, but not from a device or a pipe, which may never end. Raises `OSError`."""
-    if not path.is_file():
-        raise OSError("no file")
+    if path.exists() and not path.is_file():
+        raise _no_file(path)
     return path.read_bytes()
+
+
+def _no_file(path: Path) -> OSError:
+    code = errno.EISDIR if path.is_dir() else errno.EINVAL
+    return OSError(code, os.strerror(code))

@@ -145,18 +145,18 @@ class PromptStore:
         limit = max(self._n_ctx, estimate) if self._limit else self._n_ctx
         while len(self.entries) > 1 and self.n_tokens > limit:
             oldest = self.entries.pop(0).n_bytes / MIB
-            text = f" - cache token limit ({limit}, est: {estimate}) reached"
+            text = f" - cache token limit ({self._n_ctx}, est: {limit}) reached"
             self._log.srv("W", "update", f"{text}, removing oldest entry (size = {oldest:.3f} MiB)")
         if self._log.trace:
-            self._tell_state(estimate)
+            self._tell_state(limit)
 
     def _estimate(self) -> int:
         """Tokens that would fit the limit at the present average size (in 32-bit floats, as the server computes)."""
         average = max(np.float32(1), np.float32(self.n_bytes) / np.float32(max(1, self.n_tokens)))
         return int(np.float32(self._limit) / average)
 
-    def _tell_state(self, estimate: int) -> None:
-        limits = f"limits: {self._limit / MIB:.3f} MiB, {self._n_ctx} tokens, {estimate} est"
+    def _tell_state(self, n_tokens: int) -> None:
+        limits = f"limits: {self._limit / MIB:.3f} MiB, {self._n_ctx} tokens, {n_tokens} est"
         size = f"{len(self.entries)} prompts, {self.n_bytes / MIB:.3f} MiB"
         self._log.srv("T", "update", f" - cache state: {size} ({limits})")
         for entry in self.entries:

@@ -74,10 +74,11 @@ def _tokens(data: bytes) -> tuple[int, TokenIds]:
     """Where the tokens end in the file, and the tokens, with or without the words that the server puts around them."""
     magic, version, n_words = _numbers(data, 0, 3)
     if magic != MAGIC or version != VERSION:
-        raise SaveFileError("not a save file of version 4")
+        raise SaveFileError(f"unknown (magic, version) for sequence state file: {magic:08x}, {version:08x}")
     end = 12 + 4 * n_words
     if end > len(data):
-        raise SaveFileError("the file is cut off in its tokens")
+        most = (len(data) - 12) // 4
+        raise SaveFileError(f"token count in sequence state file exceeds the file size! {n_words} > {most}")
     words = np.frombuffer(data, INT32, n_words, 12).astype(np.int32)
     if n_words >= 4 and words[0] == -1 and words[1] == 1:
         if words[2] != n_words - 4:

@@ -6,6 +6,7 @@ import re
 
 from ..client import Client
 from ..scenario import DIFFERS, scenario
+from .chat import NO_SYSTEM
 from .prompts import each, tokens
 
 LINE = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) (.*)$")
@@ -17,6 +18,12 @@ WANTED = (
     "srv  try_clear_id",
     "srv        decode",
     "srv  process_sing",
+    "srv    operator(): (CORS)",
+    "Wrong type",
+    "Removing",
+    "common_sampler",
+    "state_seq",
+    "llama_state_seq",
 )
 
 EVERY_3_SECONDS = re.compile(r"\| (n_gen = |prompt processing, )")  # lines of a slow machine
@@ -53,6 +60,55 @@ def log(c: Client) -> None:
     c.ask("/detokenize", {"tokens": [5000]})
     c.ask("/completion", {"prompt": 5})
     c.note("log", _log(_settled(c)))
+
+
+@scenario(
+    "what the log remarks about requests",
+    "-c 512 -np 2 --cors-origins localhost",
+    env=f"LLAMA_ARG_CHAT_TEMPLATE={NO_SYSTEM}",
+    fresh=True,
+)
+def remarked(c: Client) -> None:
+    for fields in each(
+        {"id_slot": "0"}, {"id_slot": []}, {"response_fields": "content"}, {"response_fields": [5]},
+        {"samplers": "zkq"}, {"samplers": ["Top-K", "No-Such", "typical"]}, {"lora": [{"id": "x", "scale": "y"}]},
+        {"samplers": ["zz", 5]},
+    ):  # fmt: skip
+        asked = {"prompt": "A", "n_predict": 1, "temperature": 0, **fields}
+        c.ask("/completion", asked, leave_out=("content",), step=f"{fields}")
+        c.until_idle()
+    for fields in each(
+        {"tool_choice": 5}, {"logprobs": "x"}, {"logprobs": True, "top_logprobs": "x"}, {"add_generation_prompt": 1},
+        {"parallel_tool_calls": 1}, {"reasoning_effort": 1}, {"response_format": {"type": 1}}, {"grammar": 5},
+        {"thinking_budget_tokens": "x"}, {"messages": [{"role": "system", "content": "x"}]},
+        {"messages": [{"role": 5, "content": "x"}]}, {"messages": [{"role": "user", "content": [{"type": 5}]}]},
+    ):  # fmt: skip
+        c.ask("/apply-template", {"messages": [{"role": "user", "content": "Hi"}], **fields}, step=f"{fields}")
+    c.ask("/tokenize", {"content": "a", "add_special": 1, "parse_special": "x", "with_pieces": []})
+    for body in each({"id": 5}, {"id": ""}, {"id": "x", "action": 5}, {"id": "x", "action": "reasoning_end"}):
+        c.ask("/v1/chat/completions/control", body)
+    for origin in ("http://a.example", "http://localhost:1"):
+        c.ask("/health", headers={"Origin": origin}, step=origin)
+    c.note("log", [line for line in _log(_settled(c)) if not line.startswith(("I", "W slot"))])
+
+
+@scenario("the log of actions that fail", "-c 512 -np 2", fresh=True)
+def failed_actions(c: Client) -> None:
+    c.complete(tokens(20), 2)
+    c.ask("/slots/1?action=save", {"filename": "saved"})
+    folder = c.server.folder
+    saved = (folder / "saved").read_bytes()
+    (folder / "other").write_bytes(b"nothing like it")
+    (folder / "newer").write_bytes(saved[:4] + b"\x05" + saved[5:])
+    (folder / "cut").write_bytes(saved[:8] + b"\xff\xff\0\0" + saved[12:])
+    (folder / "odd").write_bytes(saved[:24] + b"\xff\xff\xff\x7f" + saved[28:])
+    for name in ("none", "other", "newer", "cut", "odd"):
+        c.ask("/slots/1?action=restore", {"filename": name}, step=name)
+    (folder / "folder").mkdir()
+    c.ask("/slots/1?action=save", {"filename": "folder"})
+    for body in each({}, [], {"filename": 5}, {"filename": "a/b"}):
+        c.ask("/slots/1?action=save", body, step=f"{body}")
+    c.note("log", [line.replace(str(folder), "") for line in _log(_settled(c))])
 
 
 @scenario("the traced log of a few requests", "-c 512 -np 2 -kvu -lv 4", fresh=True)

@@ -6,6 +6,7 @@ import pytest
 
 from slotview.engine.serve.errors import ApiError
 from slotview.engine.serve.fields import Fields, to_int32, to_int64
+from slotview.engine.serve.remarks import listen
 
 WHOLE = [
     (2.7, 2), (-0.5, 0), (True, 1), (3_000_000_000, -1_294_967_296), (-3_000_000_000, 1_294_967_296), (2**64 - 1, -1),
@@ -60,9 +61,18 @@ def test_a_checked_number_prints_six_decimals() -> None:
     assert told.value.message.endswith("between 0.000000 <= value <= 0.990000, but got 1.000000")
 
 
-def test_a_lenient_number_of_a_wrong_type_is_the_default() -> None:
-    assert Fields({"id_slot": "0"}).lenient_integer("id_slot", default=-1) == -1
-    assert Fields({"id_slot": 4294967297}).lenient_integer("id_slot", default=-1) == 1
+def test_a_lenient_number_of_a_wrong_type_is_the_default_and_remarked() -> None:
+    heard: list[str] = []
+    listen(heard.append)
+    assert Fields({"id_slot": 4294967297}).lenient("id_slot", default=-1) == 1
+    assert Fields({"id_slot": True}).lenient("id_slot", default=-1) == 1
+    assert Fields({"id_slot": None}).lenient("id_slot", default=-1) == -1
+    assert heard == []
+    assert Fields({"id_slot": "0"}).lenient("id_slot", default=-1) == -1
+    assert Fields({"response_fields": ["a", 5]}).strings("response_fields") == ()
+    wrong = "Wrong type supplied for parameter 'id_slot', using default value: [json.exception.type_error.302]"
+    assert heard[0] == f"{wrong} type must be number, but is string"
+    assert heard[1].endswith("type must be string, but is number")
 
 
 def test_a_seed_has_no_sign() -> None:

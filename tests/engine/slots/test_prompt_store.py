@@ -90,7 +90,7 @@ def test_without_a_limit_in_bytes_the_context_limits_the_tokens() -> None:
     for i in range(4):
         desk.answer(numbered(180, i), n_predict=1)
     assert lengths(desk) == [180, 180]
-    assert any("cache token limit (512, est: 0) reached" in line for line in desk.log(levels="W"))
+    assert any("cache token limit (512, est: 512) reached" in line for line in desk.log(levels="W"))
 
 
 def test_a_prompt_already_stored_is_not_stored_twice_and_a_longer_one_replaces_it() -> None:
