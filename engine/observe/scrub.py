@@ -10,7 +10,9 @@ _RULES = (
     (re.compile(r"(\w+://)[^/\s@]*@"), r"\1"),  # user and password
     (re.compile(r"(\w+://[^\s?#]*)\?[^\s#]*"), r"\1"),  # a query may carry keys under any name
     (re.compile(r"(?i)\b(bearer\s+)\S+"), r"\1***"),
-    (re.compile(r"(?i)(api[-_ ]?key(?:-file)?[\"']?\s*[:=\s]\s*[\"']?)[^\s\"',]+"), r"\1***"),
+    (re.compile(r"(?i)\b(basic\s+)[\w+/]{6,}=*"), r"\1***"),
+    (re.compile(r"(?i)(api[-_ ]?key(?:-file)?[\"']?\s*[:=]\s*[\"']?)[^\s\"',]+"), r"\1***"),
+    (re.compile(r"(?i)(--api-key(?:-file)?\s+)(?!or\b)[^\s\"',]+"), r"\1***"),  # "or": as in what is advised
     (re.compile(r"\bsk-[\w-]{8,}"), "***"),
 )
 

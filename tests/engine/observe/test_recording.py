@@ -116,9 +116,39 @@ def test_no_secret_and_no_prompt_reaches_the_file(tmp_path: Path) -> None:
     assert [type(event) for event in recording.frames[0].events] == [Notice, LogLine]
 
 
-@pytest.mark.parametrize("text", ["http://host:8080/slots", "task 3 has 5 tokens", "1 key was pressed", "a@b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://host:8080/slots",
+        "task 3 has 5 tokens",
+        "1 key was pressed",
+        "a@b",
+        "API key needed",
+        "the API key is wrong",
+        "give it with --api-key or in LLAMA_API_KEY",
+        "let the proxy drop the header Authorization: X-Api-Key carries the key",
+        "a basic idea",
+    ],
+)
 def test_harmless_text_stays(text: str) -> None:
     assert scrub(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--api-key s3cret",
+        "--api-key=s3cret",
+        "--api-key-file s3cret",
+        "X-Api-Key: s3cret",
+        "LLAMA_API_KEY=s3cret",
+        "{'api_key': 's3cret'}",
+        "Bearer s3cret",
+        "Authorization: Basic s3cretBWU6aXQ=",
+    ],
+)
+def test_secrets_go(text: str) -> None:
+    assert "s3cret" not in scrub(text)
 
 
 def test_a_series_of_polls_can_be_replayed(tmp_path: Path) -> None:
