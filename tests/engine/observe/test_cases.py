@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from slotview.engine.events import PoolFull, TaskEnded
@@ -217,6 +219,23 @@ def test_c45_prompt_larger_than_any_slot_names_two_ways() -> None:
     finding = found(seen[-1], "prompt-too-large")
     assert "refused with 256 tokens, slots hold 256" in finding.evidence
     assert finding.advice == "restart with -c 1024, or send it to a server with larger slots"
+
+
+@pytest.mark.parametrize(
+    ("facts", "n_prompt", "advice"),
+    [
+        ({"unified": True}, 256, "restart with -c 512, or send it to a server with larger slots"),
+        ({}, 256, "restart with slots of 512 tokens, or send it to a server with larger slots"),
+        ({"n_ctx_train": 300}, 299, "restart with slots of 512 tokens, or send it to a server with larger slots"),
+        ({"n_ctx_train": 300}, 300, "the model was trained on 300: send it to another server"),
+    ],
+)
+def test_c45_the_way_depends_on_what_is_known_of_the_server(facts: dict[str, Any], n_prompt: int, advice: str) -> None:
+    refused = f"request ({n_prompt} tokens) exceeds the available context size (256 tokens), try increasing it"
+    slots = [idle(0, 3, n_ctx=256), idle(1, 2, n_ctx=256)]
+    told = ServerFacts(source="http://host:8080", **facts)
+    seen = watch_all([(look(1.0, *slots, facts=told), [TaskEnded(0.9, 0, 3, "error", error=refused)])])
+    assert found(seen[-1], "prompt-too-large").advice == advice
 
 
 def test_c10_the_old_error_without_numbers_is_known_too() -> None:

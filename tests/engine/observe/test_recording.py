@@ -9,9 +9,10 @@ from types import MappingProxyType
 
 import pytest
 
-from slotview.engine.backend import Backend, BackendError, FireRequest
+from slotview.engine.backend import Backend, BackendError, FireRequest, SlotAction
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import LogLine, Notice, PoolFull, TaskEnded, TaskStarted
+from slotview.engine.observe import recording as recordings
 from slotview.engine.observe.recorder import Recorder
 from slotview.engine.observe.recording import load_recording
 from slotview.engine.observe.replay import ReplayBackend
@@ -196,6 +197,27 @@ def test_a_missing_or_foreign_file_gets_one_line(tmp_path: Path) -> None:
         Recorder(tmp_path / "no" / "such" / "folder.jsonl")
 
 
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.jsonl", full_look(0.0))
+    monkeypatch.setattr(recordings, "LARGEST", path.stat().st_size)
+    assert load_recording(path).frames
+    monkeypatch.setattr(recordings, "LARGEST", path.stat().st_size - 1)
+    with pytest.raises(BackendError, match=r"^a\.jsonl is too large to replay"):
+        load_recording(path)
+
+
+def test_a_full_disk_ends_the_recording_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with Recorder(tmp_path / "a.jsonl") as recorder:
+        monkeypatch.setattr("json.dump", full)
+        with pytest.raises(BackendError, match=r"a\.jsonl stopped: No space left on device$"):
+            recorder.write(full_look(0.0))
+        with pytest.raises(BackendError, match=r"is closed$"):
+            recorder.write(full_look(1.0))
+
+
 def test_a_file_cut_off_in_its_last_line_is_shown_up_to_there(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", full_look(0.0), full_look(1.0))
     path.write_text(path.read_text()[:-20])
@@ -274,6 +296,10 @@ def test_a_recording_cannot_be_changed(tmp_path: Path) -> None:
         backend.submit(FireRequest("hello"))
     with pytest.raises(BackendError, match="watched, not changed"):
         backend.retune(LaunchFlags()).result()
+    with pytest.raises(BackendError, match="watched, not changed"):
+        backend.slot_action(SlotAction.ERASE, 0).result()
+    with pytest.raises(BackendError, match="watched, not changed"):
+        backend.choose_model("other")
     assert backend.preview(LaunchFlags()).error == "this is a recording: it can be watched, not changed"
     assert backend.details(0).result().note
     backend.close()
