@@ -1,7 +1,7 @@
-"""Lines of text with tones: what widgets draw, compare and turn into strips.
+"""Lines of text with tones: what widgets draw, compare, and turn into strips.
 
 A tone says what a piece of text means (a generating slot, a warning); the theme says which colour that is. A line is a
-plain tuple, so that two of them are compared in no time.
+plain tuple, so that comparing two of them costs almost nothing.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ TONES = {
     "cursor-ansi": "underline",
     "cursor-ansi-focused": "reverse",
 }
-"""What each tone adds to the style of the widget it stands on.
+"""What each tone adds to the style of the widget that it is drawn on.
 
-They are no component classes, of which Textual makes the styles anew for each widget whenever one of its own classes
-changes: that was a fifth of the time to the first frame.
+These are not component classes, since Textual recomputes the styles of those for a widget whenever one of its own
+classes changes, which took a fifth of the time to the first frame.
 """
 
 
 def tone_style(widget: Widget, tone: str, cursor: str = "") -> Style:
-    """A tone in the present theme, on the widget's own colours or on those of a cursor; a bar brings its own."""
+    """The style of a tone in the current theme, on the widget's colours or on a cursor's; bars have their own."""
     ground = "" if tone == "track" or tone.startswith("bar-") else cursor
     return _blended(widget.visual_style, ground, tone, widget.app.theme)
 
@@ -83,14 +83,14 @@ def _blended(colours: VisualStyle, ground: str, tone: str, theme: str) -> Style:
 
 
 def cut(text: str, width: int) -> str:
-    """At most ``width`` cells of a text, the loss shown by "…"; wide characters are never halved."""
+    """At most ``width`` cells of a text, with "…" in place of the rest; wide characters are never halved."""
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""
 
 
 def cut_middle(text: str, width: int) -> str:
-    """At most ``width`` cells of a text, its beginning and its end: texts that begin alike stay apart."""
+    """At most ``width`` cells of a text, from its beginning and its end, so that texts with a common start differ."""
     if cell_len(text) <= width:
         return text
     head = cut(text, width - width // 2)
@@ -104,21 +104,21 @@ def cut_middle(text: str, width: int) -> str:
 
 
 def pad(text: str, width: int, right: bool = False) -> str:
-    """Exactly ``width`` cells; ``right`` puts the text at the right."""
+    """Pad or cut a text to exactly ``width`` cells; ``right`` aligns it to the right."""
     shown = cut(text, width)
     space = " " * (width - cell_len(shown))
     return space + shown if right else shown + space
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break a text at blanks into lines of at most ``width`` cells; words that are longer are broken anywhere."""
+    """Break a text at spaces into lines of at most ``width`` cells; longer words are broken anywhere."""
     return [row.rstrip() for row in break_text(text, width)]
 
 
 def break_text(text: str, width: int) -> list[str]:
-    """Break a text as `wrap` does, each row with the blanks at its end: together they are the text again.
+    """Break a text as `wrap` does, but keep the spaces at the ends of rows: joined, the rows are the text again.
 
-    A window of no width gets rows of one cell.
+    A width of 0 counts as 1.
     """
     width = max(1, width)
     rows: list[str] = []
@@ -135,7 +135,7 @@ def break_text(text: str, width: int) -> list[str]:
 
 
 def fit(line: Line, width: int) -> Line:
-    """A line of at most ``width`` cells, the loss shown by "…"."""
+    """Cut a line to at most ``width`` cells, with "…" in place of the rest."""
     if line_width(line) <= width:
         return line
     kept: list[Span] = []
@@ -148,12 +148,12 @@ def fit(line: Line, width: int) -> Line:
 
 
 def line_width(line: Iterable[Span]) -> int:
-    """Cells a line takes."""
+    """How many cells a line takes."""
     return sum(cell_len(text) for text, _ in line)
 
 
 def join(parts: Sequence[Line], gap: str = " · ") -> Line:
-    """Set parts side by side."""
+    """Put parts side by side."""
     spans: list[Span] = []
     for part in parts:
         if spans:
@@ -163,7 +163,7 @@ def join(parts: Sequence[Line], gap: str = " · ") -> Line:
 
 
 def flow(parts: Sequence[Line], width: int, gap: str = " · ") -> list[Line]:
-    """Set parts side by side, on a new line where one does not fit."""
+    """Put parts side by side, starting a new line whenever one does not fit."""
     lines: list[Line] = []
     row: list[Line] = []
     for part in parts:

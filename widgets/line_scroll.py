@@ -1,4 +1,4 @@
-"""Base of what scrolls: lines with tones under a head that stays, of which only the changed ones are drawn again."""
+"""Base of what scrolls: lines with tones under a fixed head; only changed lines are drawn again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["LineScroll"]
 
 
 class LineScroll(ScrollView):
-    """A scrolling view of `n_lines` lines; subclasses make a line when it is drawn and say when it changed."""
+    """A scrolling view of `n_lines` lines. Subclasses make a line when it is drawn, and say when it has changed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "go(-1)", "Up", show=False),
@@ -74,11 +74,11 @@ class LineScroll(ScrollView):
 
     @property
     def n_lines(self) -> int:
-        """Lines there are, without the head."""
+        """How many lines there are, not counting the head."""
         raise NotImplementedError
 
     def draw_head(self, width: int) -> Line | None:
-        """Make the line that stays at the top, if any."""
+        """Make the line that stays at the top; None if there is none."""
         return None
 
     def draw_line(self, index: int, width: int) -> Line:
@@ -95,22 +95,22 @@ class LineScroll(ScrollView):
 
     @property
     def row_width(self) -> int:
-        """Cells a line may take."""
+        """How many cells a line may take."""
         return self.scrollable_content_region.width
 
     @property
     def text(self) -> str:
-        """What is visible, without colours."""
+        """The visible text, without colours."""
         return "\n".join(self.render_line(y).text.rstrip() for y in range(self.size.height)).rstrip()
 
     def lay_out(self) -> None:
-        """Draw all again, with as many lines as there are now."""
+        """Draw everything again, with the current number of lines."""
         self.set_head()
         self.virtual_size = Size(1, max(1, self.n_lines) + self._head_height)
         self.refresh()
 
     def set_head(self) -> bool:
-        """Make the head again; return whether it changed."""
+        """Make the head again; return whether it has changed."""
         before, self._head = self._head, self.draw_head(self.row_width)
         return before != self._head
 
@@ -120,7 +120,7 @@ class LineScroll(ScrollView):
 
     @property
     def visible_lines(self) -> range:
-        """Indices of the lines on the screen."""
+        """The indices of the lines on the screen."""
         top = self.scroll_offset.y
         return range(top, min(self.n_lines, top + self._page))
 

@@ -1,4 +1,4 @@
-"""Base of the panels: lines with tones, of which only the changed ones are drawn again."""
+"""Base of the panels: lines with tones; only changed lines are drawn again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["LinePanel"]
 
 
 class LinePanel(Widget):
-    """Draws the lines that `draw` makes of a look; `show` compares them with what is drawn."""
+    """Draws the lines that `draw` makes of a look; `show` compares them with those on the screen."""
 
     DEFAULT_CSS = """
     LinePanel {
@@ -36,11 +36,11 @@ class LinePanel(Widget):
         self._wanted = 0
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many lines as there are to say."""
+        """As many lines as `draw` wants."""
         return max(1, len(self.draw(self._look, width, None)))
 
     def render_line(self, y: int) -> Strip:
-        """Return one drawn line; a panel that has just come into view may be asked before it hears of its size."""
+        """Return one line. A panel that has just come into view may be asked for one before it knows its size."""
         self._lines = self._lines or self._drawn()
         line = self._lines[y] if y < len(self._lines) else ()
         return to_strip(line, self.size.width, self._style)
@@ -53,7 +53,7 @@ class LinePanel(Widget):
         raise NotImplementedError
 
     def show(self, look: Look) -> None:
-        """Draw a look; lines that did not change are left alone."""
+        """Draw a look; lines that have not changed are left alone."""
         self._look = look
         self.set_class(not look.snapshot.health.is_live, "-stale")
         if self.size.width:
@@ -61,7 +61,7 @@ class LinePanel(Widget):
 
     @property
     def text(self) -> str:
-        """What is drawn, without colours."""
+        """The drawn text, without colours."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
 
     def _drawn(self) -> list[Line]:

@@ -1,4 +1,4 @@
-"""Base of the lists and tables: rows that scroll, one of them chosen."""
+"""Base of the lists: rows that scroll, one of them chosen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RowT = TypeVar("RowT")
 
 
 class RowList(LineScroll, Generic[RowT]):
-    """A list of rows. Subclasses say how a row looks; a row must hold all that its look depends on."""
+    """A list of rows. Subclasses say what a row looks like; a row must hold everything that this depends on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False, system=True, tooltip="Choose the row above"),
@@ -38,7 +38,7 @@ class RowList(LineScroll, Generic[RowT]):
         self._cursor = 0
 
     def line_strip(self, index: int) -> Strip:
-        """Make a row's strip, marked where it is the chosen one."""
+        """Make the strip of a row, highlighted if it is the chosen one."""
         if index != self._cursor:
             return super().line_strip(index)
         style = partial(tone_style, self, cursor=self._cursor_tone)
@@ -91,14 +91,14 @@ class RowList(LineScroll, Generic[RowT]):
         raise NotImplementedError
 
     def key_of(self, row: RowT) -> Hashable:
-        """Name what a row is about; the choice follows it when the order changes."""
+        """Return what identifies a row, so that it stays chosen when the order changes."""
         raise NotImplementedError
 
     def highlighted(self, row: RowT) -> None:
-        """Do what follows when another row is chosen."""
+        """Called when another row is chosen."""
 
     def opened(self, row: RowT) -> None:
-        """Do what Enter or a double click asks for."""
+        """Called for Enter or a double click."""
 
     @property
     def chosen(self) -> RowT | None:
@@ -106,26 +106,26 @@ class RowList(LineScroll, Generic[RowT]):
         return self._rows[self._cursor] if self._rows else None
 
     def set_rows(self, rows: Sequence[RowT]) -> None:
-        """Replace the rows; visible ones that differ are drawn again, the chosen one stays chosen."""
+        """Replace the rows; visible rows that differ are drawn again, and the chosen one stays chosen."""
         before, self._rows = self._rows, tuple(rows)
         cursor, self._cursor = self._cursor, self._find_chosen()
         if len(before) != len(self._rows) or self.set_head():
             self.lay_out()
             return
         if not self._rows:
-            self.refresh_index(0)  # why there are none may be another reason now
+            self.refresh_index(0)  # the reason why there are none may have changed
         for index in self.visible_lines:
             if before[index] != self._rows[index] or (cursor != self._cursor and index in (cursor, self._cursor)):
                 self.refresh_index(index)
 
     def choose(self, key: Hashable) -> None:
-        """Choose the row about ``key``, if it is there."""
+        """Choose the row with this key, if there is one."""
         index = next((i for i, row in enumerate(self._rows) if self.key_of(row) == key), None)
         if index is not None:
             self._go(index)
 
     def _find_chosen(self) -> int:
-        """Return the index of what was chosen, else the nearest one there is."""
+        """Return the index of the chosen row, or of the nearest one if it is gone."""
         last = max(0, len(self._rows) - 1)
         if self._cursor <= last and self._rows and self.key_of(self._rows[self._cursor]) == self._chosen:
             return self._cursor
