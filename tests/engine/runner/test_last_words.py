@@ -32,6 +32,11 @@ IDLE = "1.00.085.386 I srv  update_slots: all slots are idle"
         (255, [], "llama-server ended with exit code 255"),
         (128 + signal.SIGTERM, [], "llama-server was killed by SIGTERM"),
         (
+            128 + signal.SIGTERM,
+            [MISSING[0], IDLE],
+            "llama-server was killed by SIGTERM: srv update_slots: all slots are idle",
+        ),
+        (
             128 + signal.SIGABRT,
             ["0.00.000.001 E srv  send_error: an earlier request failed", "ggml.c:7: GGML_ASSERT(n > 0) failed", IDLE],
             "llama-server was killed by SIGABRT: ggml.c:7: GGML_ASSERT(n > 0) failed",
