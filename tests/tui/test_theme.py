@@ -54,6 +54,20 @@ async def test_the_chosen_row_is_marked_without_mixed_colours_where_the_terminal
         assert [style.reverse for style in styles if style] == [True, None]
 
 
+@pytest.mark.parametrize(("key", "sign"), [("f", "[ ]"), ("t", "(○)")])
+async def test_an_empty_toggle_is_seen_in_every_theme(key: str, sign: str) -> None:
+    app, _ = make_app()
+    async with app.run_test() as pilot:
+        await pilot.press(key)
+        for theme in [theme for theme in app.available_themes.values() if not theme.ansi]:
+            app.theme = theme.name
+            await pilot.pause()
+            segments = [segment for strip in app.screen._compositor.render_strips() for segment in strip]
+            signs = [segment.style for segment in segments if segment.text == sign]
+            assert signs, theme.name
+            assert all(style and contrast(style) > 2.8 for style in signs), theme.name
+
+
 @pytest.mark.parametrize("theme", sorted(OURS))
 @pytest.mark.parametrize("scene", [WORKING, GONE], ids=["frozen", "gone"])
 async def test_greyed_numbers_can_still_be_read(theme: str, scene: Snapshot) -> None:

@@ -43,6 +43,11 @@ class Dialog(ModalScreen[AnswerT | None]):
         .gap { margin-top: 1; }
         .buttons { height: auto; margin-top: 1; }
         Button { margin-right: 2; min-width: 8; }
+        Checkbox, RadioSet RadioButton {
+            &, &.-on, &:ansi, &:ansi.-on { & > .toggle--button { background: transparent; text-style: none; } }
+            & > .toggle--button { color: $foreground 80%; }
+            &.-on > .toggle--button { color: $text-success; }
+        }
     }
     """
 

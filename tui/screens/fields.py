@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.events import Key, Paste
 from textual.widgets import Checkbox, Input, RadioButton, RadioSet
+from textual.widgets._toggle_button import ToggleButton
 
 __all__ = ["Choice", "Choices", "NumberInput", "PromptInput", "Tick"]
 
@@ -41,10 +43,21 @@ class PromptInput(Input):
         self.post_message(Paste(self.app.clipboard))
 
 
-class Tick(Checkbox, inherit_bindings=False):
+class _Sign(ToggleButton):
+    """Draws its button with signs alone: the shade of Textual's box is lost where there are few colours."""
+
+    @property
+    def _button(self) -> Content:
+        return Content.styled(
+            f"{self.BUTTON_LEFT}{self.BUTTON_INNER}{self.BUTTON_RIGHT}", self.get_visual_style("toggle--button")
+        )
+
+
+class Tick(Checkbox, _Sign, inherit_bindings=False):
     """A box with or without a cross. Enter is left to the dialog."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", "Tick", show=False)]
+    BUTTON_LEFT, BUTTON_RIGHT = "[", "]"
 
     def __init__(self, label: str, value: bool, *, id: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(label, value, id=id, compact=True)
@@ -56,8 +69,10 @@ class Tick(Checkbox, inherit_bindings=False):
         super().watch_value()
 
 
-class Choice(RadioButton):
+class Choice(RadioButton, _Sign):
     """A circle, filled if it is the chosen one."""
+
+    BUTTON_LEFT, BUTTON_RIGHT = "(", ")"
 
     def __init__(self, label: str, value: bool) -> None:
         super().__init__(label, value, compact=True)

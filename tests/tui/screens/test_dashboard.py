@@ -99,6 +99,7 @@ async def test_any_key_looks_now_where_the_poller_waits() -> None:
 async def test_r_asks_a_server_that_is_gone_and_plays_a_recording_again() -> None:
     app, backend = make_app(GONE)
     async with run(app, (80, 24)) as pilot:
+        await assert_shows(pilot, "4 of 4 were busy")
         await pilot.press("r")
         assert ("look_now",) in backend.calls
     now = [0.0]
