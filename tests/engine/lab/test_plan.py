@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from slotview.engine.lab.ghost import GhostModel
 from slotview.engine.lab.plan import PlanResult, PlanRow, run_plan, spread
 from slotview.engine.lab.report import format_plan
 from slotview.engine.lab.workload import Lengths, Workload, burst, parse_workload
+from slotview.engine.model.interface import Floats, KvStore, SequenceRun
 from slotview.engine.pace import DeviceProfile, profile
 from slotview.engine.slots.options import CoreOptions
 
@@ -50,6 +52,13 @@ def test_times_follow_the_profile_exactly() -> None:
     assert row.first_token == pytest.approx(0.010)
     assert row.speed_each == pytest.approx(100.0)
     assert (row.n_done, row.n_tokens, row.wait) == (1, 11, 0.0)
+
+
+def test_time_counts_from_the_first_arrival() -> None:
+    workload = burst(1, Lengths(20), Lengths(11))
+    late = replace(workload, arrivals=tuple(replace(arrival, at=60.0) for arrival in workload.arrivals))
+    flags = LaunchFlags(ctx_size=512, parallel=1)
+    assert one(late, flags).seconds == pytest.approx(one(workload, flags).seconds)
 
 
 def test_requests_wait_for_a_slot() -> None:
@@ -120,6 +129,32 @@ def test_this_machine_can_be_measured_with_a_model() -> None:
     assert 0 < result.rows[0].seconds < 5
     with pytest.raises(ValueError, match="device profile"):
         run_plan([flags], workload, None, FACTS)
+
+
+def test_only_a_plan_without_a_profile_computes_with_the_model() -> None:
+    class Counting(GhostModel):
+        n_passes = 0
+
+        def forward(self, runs: Sequence[SequenceRun], kv: KvStore) -> Floats:
+            self.n_passes += 1
+            return super().forward(runs, kv)
+
+    workload, flags = burst(1, Lengths(8), Lengths(4)), LaunchFlags(ctx_size=512, parallel=1)
+    model = Counting(FACTS)
+    run_plan([flags], workload, M4, FACTS, model=model)
+    assert model.n_passes == 0
+    run_plan([flags], workload, None, FACTS, model=model)
+    assert model.n_passes == 4
+
+
+def test_too_little_memory_for_the_cache_is_a_row_that_says_so() -> None:
+    class Hungry(GhostModel):
+        def new_kv(self, n_stream: int, n_cells: int, type_k: str, type_v: str) -> KvStore:
+            raise MemoryError
+
+    workload, flags = burst(1, Lengths(8), Lengths(4)), LaunchFlags(ctx_size=512, parallel=1)
+    (row,) = run_plan([flags], workload, None, FACTS, model=Hungry(FACTS)).rows
+    assert row.error == "not enough memory for the KV cache; lower -c or -np"
 
 
 def test_options_of_the_server_count() -> None:
