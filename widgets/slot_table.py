@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
 
+from slotview.engine.observe.continuity import is_current
 from slotview.engine.observe.meaning import slots_unknown
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
@@ -114,7 +115,8 @@ class SlotTable(ColumnTable[SlotRow]):
 def _title(snapshot: Snapshot) -> str:
     if not snapshot.slots:
         return "Slots"
-    return f"Slots: {snapshot.busy} of {len(snapshot.slots)} busy"
+    busy = "busy" if is_current(snapshot) else "were busy"
+    return f"Slots: {snapshot.busy} of {len(snapshot.slots)} {busy}"
 
 
 def _why_empty(snapshot: Snapshot) -> str:
