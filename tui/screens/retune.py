@@ -15,6 +15,7 @@ from textual.widgets import Button, Input, Label, RadioSet, Static
 from slotview.engine.backend import Backend, RetuneMode, RetunePreview
 from slotview.engine.context import LaunchFlags
 from slotview.engine.snapshot import Snapshot
+from slotview.widgets.numbers import count
 
 from .dialog import Dialog
 from .fields import Choice, Choices, NumberInput
@@ -42,7 +43,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
         Binding("ctrl+s", "apply", "Apply", id="retune.apply", tooltip="Change the flags; Enter in a field does too"),
         Binding("enter", "apply", "Apply", show=False),
         Binding("c", "copy", "Copy command", id="retune.copy", tooltip="Copy the command line to the clipboard"),
-        Binding("u", "mode", "Split/unified", id="retune.mode", tooltip="Take the next KV mode"),
+        Binding("u", "mode", "Split/unified", id="retune.mode", tooltip="Switch to the next KV mode"),
     ]
     DEFAULT_CSS = """
     RetuneScreen {
@@ -72,7 +73,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
             Label("-np  slots"),
             NumberInput("parallel", "" if flags.parallel < 0 else str(flags.parallel), placeholder="1 to 256"),
             Label("-c   context"),
-            NumberInput("ctx", _text(flags.ctx_size), placeholder="tokens of all slots; empty = the model's"),
+            NumberInput("ctx", _text(flags.ctx_size), placeholder=_context_hint(self._backend.latest())),
             Label("KV mode"),
             Choices(
                 *(Choice(text, name == mode_of(flags)) for name, text in zip(MODES, _LABELS, strict=True)), compact=True
@@ -161,7 +162,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
         line.update(preview.command or "")
 
     def action_mode(self) -> None:
-        """Take the next KV mode."""
+        """Switch to the next KV mode."""
         self._choose_mode(MODES[(MODES.index(self._kv_mode) + 1) % len(MODES)])
 
     def action_copy(self) -> None:
@@ -185,6 +186,12 @@ class RetuneScreen(Dialog[LaunchFlags]):
             self.dismiss(preview.flags)
         else:
             self.action_copy()
+
+
+def _context_hint(snapshot: Snapshot) -> str:
+    """What to type for -c; if it is not known, which sizes would explain what is."""
+    now = " or ".join(count(cells) for cells in snapshot.pool.candidates)
+    return f"of all slots{f', now {now}' if now else ''}; empty = the model's"
 
 
 def known_flags(flags: LaunchFlags, snapshot: Snapshot) -> LaunchFlags:

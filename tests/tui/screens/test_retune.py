@@ -140,6 +140,14 @@ async def test_leaving_automatic_begins_with_the_slots_there_are_and_coming_back
     assert seen == [(-1, ""), (4, "4"), (4, "4"), (-1, "")]
 
 
+async def test_a_context_that_is_not_known_is_asked_for_with_what_it_may_be() -> None:
+    app, backend = make_app(REMOTE, retune=RetuneMode.COMMAND)
+    backend.flags = LaunchFlags(parallel=4)
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        await assert_shows(pilot, "-c context of all slots, now 8 192 or 2 048; empty = the model's")
+
+
 async def test_a_server_elsewhere_ends_in_a_command_to_copy() -> None:
     app, backend = make_app(REMOTE, retune=RetuneMode.COMMAND)
     async with run(app, (80, 24)) as pilot:
