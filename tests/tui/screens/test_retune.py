@@ -6,6 +6,7 @@ from textual.widgets import Input
 
 from slotview.engine.backend import BackendError, RetuneMode, RetuneReport
 from slotview.engine.context import LaunchFlags
+from slotview.tui.screens import changes
 from slotview.tui.screens.retune import RetuneScreen
 from tests.fake_backend import FakeBackend
 from tests.tui.helpers import SIZES, assert_shows, make_app, run, text_of
@@ -41,7 +42,6 @@ async def test_live_apply_says_what_it_did() -> None:
         await pilot.press("u", "enter")
         await pilot.pause()
         assert retunes(backend) == [LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True)]
-        await pilot.pause(0.6)
         await assert_shows(pilot, "retuning at the next step boundary")
         backend.futures[-1].set_result(RetuneReport("-np 2 -kvu", n_requeued=6, n_tokens_again=1091, n_ended=1))
         await assert_shows(pilot, "6 requests queued again")
@@ -49,14 +49,15 @@ async def test_live_apply_says_what_it_did() -> None:
         assert "step boundary" not in text_of(app), "what came of it takes the place of the announcement"
 
 
-async def test_a_retune_that_fails_says_why() -> None:
+async def test_a_retune_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(changes._WAITS_FOR, RetuneMode.LIVE, (0.1, "retuning at the next step boundary"))
     app, backend = make_app()
     async with run(app, (120, 36)) as pilot:
         await pilot.press("t", "enter")
         await pilot.pause()
         backend.futures[-1].set_exception(BackendError("the KV cache needs 9 GiB but only 2 are free"))
         await assert_shows(pilot, "the KV cache needs 9 GiB")
-        await pilot.pause(0.6)
+        await pilot.pause(0.2)
         assert "step boundary" not in text_of(app), "nothing is waited for any more"
 
 
