@@ -29,27 +29,44 @@ SECONDS_OF_SILENCE = 10
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Listen on an address, or on a unix socket where the host ends in ``.sock``. Raises `OSError`."""
+    """Listen on an address, or on a unix socket where the host ends in ``.sock``. Raises `OSError`.
+
+    A socket that an ended server left behind is replaced; another file, or one that somebody listens on, is not.
+    """
+    place: str | tuple[str, int]
     if host.endswith(".sock"):
         if not hasattr(socket, "AF_UNIX"):
             raise OSError("this system has no unix sockets")
-        Path(host).unlink(missing_ok=True)
-        listening = socket.socket(socket.AF_UNIX)
-        listening.bind(host)
+        if _is_left_behind(host):
+            Path(host).unlink(missing_ok=True)
+        listening, place = socket.socket(socket.AF_UNIX), host
     else:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # asyncio sends small answers at once only where the protocol is named
         listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name != "nt":
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((host, port))
-        except OSError:
-            listening.close()
-            raise
+        place = (host, port)
+    try:
+        listening.bind(place)
+    except OSError:
+        listening.close()
+        raise
     listening.listen(BACKLOG)
     listening.setblocking(False)
     return listening
+
+
+def _is_left_behind(path: str) -> bool:
+    """Whether a unix socket stands there that nobody listens on."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            return Path(path).is_socket()
+        except OSError:
+            pass
+    return False
 
 
 def address_of(listening: socket.socket, host: str) -> str:

@@ -107,7 +107,8 @@ def test_one_that_lost_its_slot_waits_from_then_on_and_keeps_its_speed(start: St
     tickets = backend.submit(FireRequest("one", count=2, n_predict=40))
     until(backend, lambda: all((ticket.view().n_decoded or 0) > 5 for ticket in tickets))
     backend.retune(LaunchFlags(ctx_size=2048, parallel=1)).result(20)
-    until(backend, lambda: any(ticket.view().state is RequestState.GENERATING for ticket in tickets))
+    one_of_each = {RequestState.GENERATING, RequestState.WAITING}
+    until(backend, lambda: {ticket.view().state for ticket in tickets} == one_of_each)
     (waiting,) = (ticket for ticket in tickets if ticket.view().state is RequestState.WAITING)
     view, now = waiting.view(), backend.latest().time
     assert 0 < (view.waited(now) or 0) < now - view.fired_at - 5 * SLOW.step / 1000

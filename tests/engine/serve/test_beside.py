@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,17 @@ def test_it_says_loading_until_the_engine_is_ready() -> None:
     ready(host)
     assert _status(port) == 200
     host.close()
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs unix sockets")
+def test_a_unix_socket_is_replaced_only_where_nobody_listens_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket has to be short
+    bind("a.sock", 0).close()
+    with bind("a.sock", 0), pytest.raises(OSError, match="in use"):
+        bind("a.sock", 0)
+    Path("b.sock").write_text("mine", encoding="utf-8")
+    with pytest.raises(OSError, match="in use"):
+        bind("b.sock", 0)
+    assert Path("b.sock").read_text(encoding="utf-8") == "mine"
