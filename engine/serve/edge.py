@@ -13,6 +13,7 @@ from .body import MAX_BODY, UnreadableError
 from .cors import allowed_origin, is_skipped, preflight
 from .errors import outer_error
 from .heads import has_token, whole_number
+from .ranges import Ranges, lie_outside, read_ranges
 from .remarks import listen
 from .replies import json_reply
 from .state import ServerState
@@ -66,11 +67,17 @@ class Edge:
         return Response(status_code=400) if scope["method"] in UNROUTED else None
 
     def _finishing(self, scope: Scope, request: Headers, send: Send) -> Send:
-        """A ``send`` that adds the headers which every answer carries."""
+        """A ``send`` that adds the headers which every answer carries, and sends no body where Range asks for more."""
+        ranges = read_ranges(request.get("range", "").encode("latin-1"))
+        is_emptied = False
 
         async def finish(message: Message) -> None:
+            nonlocal is_emptied
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                is_emptied = message["status"] == 200 and _lack(headers, ranges)
+                if is_emptied:
+                    message["status"], headers["Content-Length"] = 416, "0"
                 headers["Server"] = SERVER
                 allowed = allowed_origin(self._state.flags.http, request.get("origin", ""))
                 if allowed is not None:
@@ -82,6 +89,8 @@ class Edge:
                     headers["Keep-Alive"] = "timeout=5, max=100"
                 if scope["method"] == "HEAD":
                     headers["Accept-Ranges"] = "bytes"
+            elif is_emptied:
+                message = {**message, "body": b""}
             await send(message)
 
         return finish
@@ -104,6 +113,12 @@ def _without_fragment(scope: Scope) -> Scope:
     if mark:
         return {**scope, "raw_path": raw_path, "path": unquote(raw_path.decode("ascii")), "query_string": b""}
     return {**scope, "query_string": scope["query_string"].partition(b"#")[0]}
+
+
+def _lack(headers: MutableHeaders, ranges: Ranges | None) -> bool:
+    """Whether an answer with these headers, which is no stream, lacks bytes that Range asks for."""
+    length = headers.get("content-length")
+    return bool(ranges) and length is not None and lie_outside(ranges or [], int(length))
 
 
 def _told_length(headers: Headers) -> int:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from .ranges import read_ranges
+
 __all__ = ["Head", "RefusedError", "add_header", "chunk_size", "has_token", "read_request_line", "whole_number"]
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH", b"PRI")
@@ -16,7 +18,6 @@ TARGET = re.compile(rb"[^\x00-\x20\x7f]+")
 HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\x00-\x08\x0a-\x1f\x7f]*)")
 CHUNK_SIZE = re.compile(rb"(0*[0-9A-Fa-f]{1,16})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?")
 WEIGHT = re.compile(rb"0*(0|0?\.[0-9]+|0\.|1(\.0*)?)")
-RANGE = re.compile(rb"([0-9]*)-([0-9]*)")
 LARGEST = 2**64 - 1
 DECISIVE = 21  # digits: a number of so many is above LARGEST
 Headers = Sequence[tuple[bytes, bytes]]
@@ -77,8 +78,8 @@ class Head:
             raise RefusedError("an unclear length")
         if not all(_is_accept(entry) for entry in _entries(self.values(b"accept"))):
             raise RefusedError("no media types")
-        for value in self.values(b"range")[:1]:
-            _check_range(value)
+        if any(read_ranges(value) is None for value in self.values(b"range")[:1]):
+            raise RefusedError("no range", 416)
 
 
 def has_token(headers: Headers, name: bytes, token: bytes) -> bool:
@@ -98,19 +99,6 @@ def _is_accept(entry: bytes) -> bool:
     media, *parameters = (word.strip(b" \t") for word in entry.split(b";"))
     weights = [word[2:].strip(b" \t") for word in parameters if word[:2].lower() == b"q="]
     return (media == b"*" or b"/" in media) and (not weights or WEIGHT.fullmatch(weights[0]) is not None)
-
-
-def _check_range(value: bytes) -> None:
-    """Raise `RefusedError` where a Range is not ``bytes=`` and first and last numbers."""
-    named = [RANGE.fullmatch(entry) for entry in _entries([value.removeprefix(b"bytes=")])]
-    if not value.startswith(b"bytes=") or not named or not all(one and _is_rising(one) for one in named):
-        raise RefusedError("no range", 416)
-
-
-def _is_rising(found: re.Match[bytes]) -> bool:
-    """Whether ``first-last`` has one number at least, and the first is not above the last."""
-    first, last = found.groups()
-    return bool(first or last) and not (first and last and whole_number(first) > whole_number(last))
 
 
 def whole_number(digits: bytes) -> int:

@@ -16,6 +16,7 @@ from .wire import Wire
 __all__ = ["Http"]
 
 SERVER = (b"Server", b"llama.cpp")
+RANGES = (b"Accept-Ranges", b"bytes")
 EMPTY_AND_LAST = [(b"Connection", b"close"), (b"Content-Length", b"0")]
 MOST_AHEAD = 64 * 1024  # bytes that are read while a request before them is answered
 FOR_BAD_HEAD = [SERVER, *EMPTY_AND_LAST]
@@ -82,7 +83,8 @@ class Http(H11Protocol):
         """Close, after an answer with `Wire.refusal` as its status where that is no 0. The client is not told why."""
         if self.conn.our_state is h11.IDLE and self.conn.refusal:
             headers = FOR_BAD_BODY if self.conn.is_in_body else FOR_BAD_HEAD
-            refusal = h11.Response(status_code=self.conn.refusal, headers=headers)
+            ranges = [RANGES] if self.conn.is_head_request else []
+            refusal = h11.Response(status_code=self.conn.refusal, headers=headers + ranges)
             self.transport.write(self.conn.send(refusal) + self.conn.send(h11.EndOfMessage()))
         self.transport.close()
 

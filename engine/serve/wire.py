@@ -50,7 +50,7 @@ class Wire:
     """One connection, seen from the server.
 
     ``our_state`` and ``their_state`` are h11's: how far the answer and the request are. ``refusal`` is the status to
-    answer with after `next_event` has raised, 0 = close without an answer.
+    answer with after `next_event` has raised, 0 = close without an answer. ``is_head_request``: whether it is for HEAD.
     """
 
     def __init__(self) -> None:
@@ -63,6 +63,7 @@ class Wire:
         self._chunked = False
         self._closes = False
         self._in_head = False
+        self.is_head_request = False
         self._source = self._read()
 
     @property
@@ -119,6 +120,7 @@ class Wire:
             line = yield from self._line()
             if not line:  # one empty line may stand before a request
                 line = yield from self._line()
+            self.is_head_request = line.startswith(b"HEAD ")
             head = read_request_line(line)
             self._in_head = True
             while line := (yield from self._line()):
@@ -199,8 +201,7 @@ class Wire:
     def _response_head(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
         """Status line and headers. An answer without a length goes out in chunks, also to a client of HTTP/1.0."""
         names = {name for name, _ in headers}
-        is_head = self._head is not None and self._head.method == b"HEAD"
-        self._chunked = b"content-length" not in names and not is_head
+        self._chunked = b"content-length" not in names and not self.is_head_request
         self._closes = self._closes or has_token(headers, b"connection", b"close")
         self.our_state = h11.SEND_BODY
         told = [*headers, (b"transfer-encoding", b"chunked")] if self._chunked else headers

@@ -77,6 +77,27 @@ def headers(c: Client) -> None:
     )
 
 
+@scenario("ranges and refused heads")
+def ranges(c: Client) -> None:
+    for asked in (
+        b"0-", b"5-7", b"-3", b"100000-", b"3-100000", b"0-1,3-4", b"0-1,0-1", b"0-1,0-1,0-1", b"0-1,0-1,0-1,1-2",
+        b"-0", b"15-15", b"14-14", b"-15", b"-16", b"0-1,100-", b"0-" + b"9" * 30, b"9" * 30 + b"-",
+        b"0-1" + b",9-9" * 1100,
+    ):  # fmt: skip
+        line = b"Range: bytes=" + asked + b"\r\n"
+        for target in (b"/health", b"/nothing"):
+            tell(c, get(HOST + line, target=target), get(HOST + line, method=b"HEAD", target=target))
+        tell(c, post(LENGTH + line))
+    for line in (b"A : b", b"Accept: x", b"Range: x", b"Content-Length: x", b"Transfer-Encoding: x", b"A"):
+        tell(c, get(HOST + line + b"\r\n", method=b"HEAD"))
+    tell(
+        c,
+        b"HEAD /health HTTP/2.0\r\n\r\n",
+        b"HEAD /health HTTP/1.1\r\nA",
+        get(HOST + CHUNKED, method=b"HEAD") + b"zz\r\n",
+    )
+
+
 @scenario("lengths of bodies")
 def lengths(c: Client) -> None:
     for told in (b"-1", b"+15", b"0xf", b"15x", b"15.0", b"  15  ", b"00015", b"", b"9" * 30, b"15, 15", b"5", b"25"):
