@@ -36,7 +36,7 @@ class BaseApp(App[ReturnType]):
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "ctrl+z", "suspend_process", "Suspend", id="suspend", show=False, tooltip="Back to the shell; fg returns"
+            "ctrl+z", "suspend_process", "Suspend", id="suspend", show=False, tooltip="Back to the shell; fg continues"
         )
     ]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (as Textual declares it)

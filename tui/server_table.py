@@ -61,7 +61,12 @@ class ServerTable(RowList[ServerRow]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "enter", "open", "Open", key_display="enter", id="servers.open", tooltip="The chosen server's own screen"
+            "enter",
+            "open",
+            "Open",
+            key_display="enter",
+            id="servers.open",
+            tooltip="Open the screen of the chosen server",
         ),
     ]
 

@@ -36,9 +36,9 @@ class RequestList(ColumnTable[RequestView]):
     """State, slot, waiting time, speed and outcome of every request, the newest at the top."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "cancel", "Cancel", id="requests.cancel", tooltip="Give the chosen request up"),
+        Binding("x", "cancel", "Cancel", id="requests.cancel", tooltip="Cancel the chosen request"),
         Binding(
-            "X", "cancel_all", "Cancel all", id="requests.cancel_all", show=False, tooltip="Give all open requests up"
+            "X", "cancel_all", "Cancel all", id="requests.cancel_all", show=False, tooltip="Cancel all open requests"
         ),
     ]
     DEFAULT_CSS = """
@@ -58,7 +58,7 @@ class RequestList(ColumnTable[RequestView]):
         number: int
 
     class CancelAllRequested(Message):
-        """Give all open requests up."""
+        """Cancel all open requests."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class RequestList(ColumnTable[RequestView]):
         self.post_message(self.CancelAllRequested() if chosen is None else self.CancelRequested(chosen.number))
 
     def action_cancel_all(self) -> None:
-        """Give all open requests up."""
+        """Cancel all open requests."""
         self.post_message(self.CancelAllRequested())
 
     def draw_empty(self) -> str:

@@ -79,7 +79,7 @@ class DemoApp(SlotviewApp):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "next_step", "Next step", id="demo.next", tooltip="Go on with the demo without waiting"),
+        Binding("n", "next_step", "Next step", id="demo.next", tooltip="Skip to the next step of the demo"),
     ]
 
     def __init__(

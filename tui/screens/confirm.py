@@ -22,7 +22,7 @@ class ConfirmScreen(Dialog[bool]):
     """Names the server and what is about to be done to it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "yes", "Yes", id="confirm.yes", tooltip="Do it, and do not ask again in this run"),
+        Binding("y", "yes", "Yes", id="confirm.yes", tooltip="Do it, and do not ask again during this run"),
         Binding("n", "leave", "No", id="confirm.no", tooltip="Change nothing"),
     ]
 

@@ -52,31 +52,33 @@ class Dashboard(ChangingScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fire", "Fire", id="fire", tooltip="Send one prompt, or up to 256 at once"),
         Binding("t", "retune", "Retune", id="retune", tooltip="See and change slots, context and KV mode"),
-        Binding("space", "freeze", "Freeze", id="freeze", tooltip="Stop the display; what is watched goes on"),
+        Binding("space", "freeze", "Freeze", id="freeze", tooltip="Freeze the display; the server goes on"),
         Binding("space", "thaw", "Go on", id="thaw", tooltip="Let the display catch up"),
         Binding("m", "choose_model", "Model", id="model", tooltip="Choose one of the router's models"),
         Binding("question_mark", "help", "Help", id="help", tooltip="All keys, and what each number means"),
         Binding("escape", "back", "Back", id="back", tooltip="Back to the overview of all servers"),
         Binding("q", "back", "Back", id="back.q", show=False, tooltip="Back to the overview of all servers"),
-        Binding("q", "leave", "Quit", id="quit", tooltip="End slotview"),
+        Binding("q", "leave", "Quit", id="quit", tooltip="Quit slotview"),
         Binding(
             "x", "slot_actions", "Slot cache", id="slot", show=False, tooltip="Erase or save the chosen slot's tokens"
         ),
-        Binding("v", "chart", "Chart", id="chart", show=False, tooltip="Draw the history over the whole screen"),
+        Binding("v", "chart", "Chart", id="chart", show=False, tooltip="Draw the history on the whole screen"),
         Binding(
             "r",
             "look_now",
             "Look now",
             id="look",
             show=False,
-            tooltip="Ask now, which wakes a sleeping model; play a recording again",
+            tooltip="Poll now, even if that wakes a sleeping model; start a recording over",
         ),
-        Binding("plus,equals_sign", "interval(-1)", "Faster", id="faster", show=False, tooltip="Look more often"),
-        Binding("minus", "interval(1)", "Slower", id="slower", show=False, tooltip="Look less often"),
+        Binding(
+            "plus,equals_sign", "interval(-1)", "Faster", id="faster", show=False, tooltip="Poll or refresh more often"
+        ),
+        Binding("minus", "interval(1)", "Slower", id="slower", show=False, tooltip="Poll or refresh less often"),
         Binding("0", "slots", "Slots", id="slots", show=False, tooltip="Go to the slot table"),
         Binding("1", "show_tab('requests')", "Requests", id="tab.requests", show=False, tooltip="Go to the requests"),
-        Binding("2", "show_tab('findings')", "Findings", id="tab.findings", show=False, tooltip="Open what was found"),
-        Binding("3", "show_tab('log')", "Log", id="tab.log", show=False, tooltip="Open what happened, line by line"),
+        Binding("2", "show_tab('findings')", "Findings", id="tab.findings", show=False, tooltip="Open the findings"),
+        Binding("3", "show_tab('log')", "Log", id="tab.log", show=False, tooltip="Open the log"),
         Binding("4", "show_tab('cells')", "Cells", id="tab.cells", show=False, tooltip="Open the map of the KV cells"),
         Binding("5", "show_tab('speed')", "Speed", id="tab.speed", show=False, tooltip="Go to the speed chart"),
     ]

@@ -22,7 +22,7 @@ class Dialog(ModalScreen[AnswerT | None]):
     """Subclasses provide the title and the widgets inside; None is the answer if the dialog is left."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Back", id="dialog.leave", tooltip="Leave without doing anything"),
+        Binding("escape", "leave", "Back", id="dialog.leave", tooltip="Close without doing anything"),
         Binding("q", "leave", "Back", show=False),
         Binding("ctrl+z", "app.suspend_process", "Suspend", show=False),  # a modal screen hides the app's keys
         # Of priority, so that what is typed ahead of a slow line gets into the next field.

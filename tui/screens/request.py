@@ -24,7 +24,7 @@ class RequestScreen(Dialog[None]):
 
     DEFAULT_CLASSES = "-large"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("x", "cancel", "Cancel request", id="request.cancel", tooltip="Give the request up and free its slot"),
+        Binding("x", "cancel", "Cancel request", id="request.cancel", tooltip="Cancel the request and free its slot"),
     ]
 
     DEFAULT_CSS = """

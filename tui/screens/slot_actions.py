@@ -31,7 +31,7 @@ class SlotActionScreen(Dialog[ChosenAction]):
     """Offers to erase; also to save and restore, if the server keeps slot files."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "erase", "Erase", id="slot.erase", tooltip="Forget the slot's cached tokens"),
+        Binding("e", "erase", "Erase", id="slot.erase", tooltip="Erase the slot's cached tokens"),
     ]
 
     def __init__(self, slot: int, can: Capabilities) -> None:

@@ -35,7 +35,7 @@ async def test_names_stand_alone_in_their_column() -> None:
     app, _ = make_app()
     async with run(app, (60, 24)) as pilot:
         await pilot.press("question_mark")
-        await assert_shows(pilot, "Slower: Look less often")
+        await assert_shows(pilot, "Slower: Poll or refresh less often")
         lines = [line.partition("│")[2] for line in text_of(app).splitlines()]
         first = next(number for number, line in enumerate(lines) if "Send one prompt" in line)
         assert lines[first].startswith(" f  ")
