@@ -36,7 +36,7 @@ class SlotTable(ColumnTable[SlotRow]):
             "Busy first",
             id="slots.busy_first",
             show=False,
-            tooltip="Busy slots at the top, or by number",
+            tooltip="Show busy slots at the top, or sort by number",
         ),
     ]
     DEFAULT_CSS = """
