@@ -26,7 +26,7 @@ class Overview(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "Help", id="help", tooltip="All keys, and what each number means"),
-        Binding("q", "app.quit", "Quit", id="quit", tooltip="Quit slotview"),
+        Binding("q", "app.quit", "Quit", id="quit", tooltip="Leave slotview"),
     ]
 
     def __init__(self, servers: Sequence[tuple[str, Backend]], refresh: float) -> None:

@@ -92,7 +92,7 @@ async def test_the_palette_offers_every_action_and_runs_it() -> None:
     async with run(app, (80, 24)) as pilot:
         await pilot.press("ctrl+p")
         await pilot.press(*"freeze")
-        await assert_shows(pilot, "Freeze the display")
+        await assert_shows(pilot, "Hold the display")
         await pilot.pause(0.1)
         await pilot.press("enter")
         await assert_shows(pilot, "FROZEN")

@@ -52,13 +52,13 @@ class Dashboard(ChangingScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f", "fire", "Fire", id="fire", tooltip="Send one prompt, or up to 256 at once"),
         Binding("t", "retune", "Retune", id="retune", tooltip="See and change slots, context and KV mode"),
-        Binding("space", "freeze", "Freeze", id="freeze", tooltip="Freeze the display; the server goes on"),
+        Binding("space", "freeze", "Freeze", id="freeze", tooltip="Hold the display still; the server goes on"),
         Binding("space", "thaw", "Go on", id="thaw", tooltip="Let the display catch up"),
         Binding("m", "choose_model", "Model", id="model", tooltip="Choose one of the router's models"),
         Binding("question_mark", "help", "Help", id="help", tooltip="All keys, and what each number means"),
         Binding("escape", "back", "Back", id="back", tooltip="Back to the overview of all servers"),
         Binding("q", "back", "Back", id="back.q", show=False, tooltip="Back to the overview of all servers"),
-        Binding("q", "leave", "Quit", id="quit", tooltip="Quit slotview"),
+        Binding("q", "leave", "Quit", id="quit", tooltip="Leave slotview"),
         Binding(
             "x", "slot_actions", "Slot cache", id="slot", show=False, tooltip="Erase or save the chosen slot's tokens"
         ),
