@@ -35,6 +35,17 @@ def test_ages_are_brought_up_to_date_once_a_second() -> None:
     assert feed.take().snapshot.age == pytest.approx(1.2)
 
 
+def test_a_server_without_an_age_is_shown_anew_once_a_second() -> None:
+    backend = FakeBackend(replace(WORKING, time=100.0, slots_at=None))
+    feed = Feed(backend)
+    assert feed.poll()
+    feed.take()
+    backend.snapshot = replace(backend.snapshot, time=100.9)
+    assert not feed.poll()
+    backend.snapshot = replace(backend.snapshot, time=101.0)
+    assert feed.poll(), "how long it has not answered is shown too"
+
+
 def test_each_event_is_in_one_look_only() -> None:
     feed, backend = make_feed()
     backend.push(WORKING, LogLine(100.0, "I", "one"))
