@@ -201,7 +201,7 @@ def _raw_size(
     if flags.ctx_size is None and per_slot > 0:
         total = n_slots * per_slot
         text = f"sizing KV pool to n_parallel * kv_unified_per_slot = {n_slots} * {per_slot} = {total}"
-        lines.append(ContextLine("I", "srv    load_model: ", f"--kv-unified-per-slot: {text}"))
+        lines.append(ContextLine("I", "srv  llama_server: ", f"--kv-unified-per-slot: {text}"))
         return total, lines
     if flags.ctx_size:
         return flags.ctx_size, lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +16,7 @@ from .model.sampling_params import SamplingParams
 __all__ = ["EngineFlags", "FlagError", "HttpFlags", "parse_flags"]
 
 EVERYTHING, NOTHING = 2**31 - 1, -1  # verbosities
+DEBUG = ("LLAMA_TRACE", "LLAMA_SERVER_SLOTS_DEBUG", "LLAMA_SERVER_SLOTS_N_DIFF")  # variables that have no flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class HttpFlags:
     reasoning: bool | None = None
     reasoning_effort: str = ""
     reasoning_format: str = "deepseek"
-    reasoning_preserve: bool = True
+    reasoning_preserve: bool | None = None
     prefill_assistant: bool = True
     tags: str = ""
     cors_origins: str = "*"
@@ -49,7 +51,10 @@ class HttpFlags:
 
 @dataclass(frozen=True, slots=True)
 class EngineFlags:
-    """Everything the engine can be started with. ``warnings``: lines to print before it starts."""
+    """Everything the engine can be started with. ``warnings``: lines to print before it starts.
+
+    ``debug``: the variables of `DEBUG` that are set and not 0.
+    """
 
     model: str = ""
     launch: LaunchFlags = field(default_factory=LaunchFlags)
@@ -75,7 +80,7 @@ class EngineFlags:
     warmup: bool = True
     batching: str = "continuous"
     pace: str = ""
-    slots_debug: bool = False
+    debug: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
@@ -91,8 +96,13 @@ def parse_flags(words: Sequence[str], environ: Mapping[str, str] | None = None) 
     while rest:
         reader.read_option(rest)
     flags = _assemble(reader.values)
-    debug = environ.get("LLAMA_SERVER_SLOTS_DEBUG", "")
-    return replace(flags, warnings=tuple(reader.warnings), slots_debug=debug.strip() not in ("", "0"))
+    debug = {name: value for name in DEBUG if (value := _leading_integer(environ.get(name, "")))}
+    return replace(flags, warnings=tuple(reader.warnings), debug=debug)
+
+
+def _leading_integer(text: str) -> int:
+    found = re.match(r"\s*[+-]?[0-9]{1,9}", text)
+    return int(found[0]) if found else 0
 
 
 def _assemble(values: dict[str, object]) -> EngineFlags:

@@ -94,7 +94,8 @@ def core_options(flags: EngineFlags) -> CoreOptions:
         context_shift=flags.context_shift,
         batching=flags.batching,
         verbosity=flags.verbosity,
-        slots_debug=flags.slots_debug,
+        slots_debug="LLAMA_SERVER_SLOTS_DEBUG" in flags.debug,
+        slots_n_diff=flags.debug.get("LLAMA_SERVER_SLOTS_N_DIFF", 0),
         special=flags.special,
         warmup=flags.warmup,
     )

@@ -12,6 +12,7 @@ from ..host import EngineHost
 from ..loading import StartError, build_core, load
 from ..pace import microseconds, profile
 from .printer import LogPrinter
+from .start_lines import start_lines
 from .state import ServerState
 
 __all__ = ["Loader"]
@@ -44,6 +45,8 @@ class Loader(Thread):
             self._server.should_exit = True
             return
         _print_plan(log, core.plan)
+        for level, text in start_lines(flags, self._state.template_of(model.tokenizer), unified=core.plan.unified):
+            log.line(level, text)
         host.start()
         Thread(target=_follow, args=(host, log), name="slotview-log", daemon=True).start()
         self._state.host = host

@@ -86,6 +86,7 @@ def _greet(log: LogPrinter, flags: EngineFlags, state: ServerState) -> None:
     log.line("I", f"cmn  common_param: common_params_print_info: verbosity = {flags.verbosity} {adjust}")
     if not state.keys:
         if flags.http.cors_origins == "*":
-            log.line("W", "srv  llama_server: security: no API key is set and CORS allows all origins")
+            why = "no API key is set and CORS allows all origins"
+            log.line("W", f"srv  llama_server: security: {why} (see https://github.com/ggml-org/llama.cpp/pull/25655)")
         if flags.http.host not in ("127.0.0.1", "localhost", "::1") and not flags.http.host.endswith(".sock"):
             log.line("W", f"srv  llama_server: security: {flags.http.host} can be reached by others; set --api-key")

@@ -11,7 +11,7 @@ from slotview import __version__
 from ..flags import EngineFlags
 from ..host import EngineHost
 from ..model.chat_template import CHATML
-from ..model.interface import Model
+from ..model.interface import Model, Tokenizer
 from .chat import ChatRules
 from .printer import LogPrinter
 
@@ -86,8 +86,12 @@ class ServerState:
 
     @property
     def chat_template(self) -> str:
-        """Template in use, with plain line ends and without the last one."""
-        template = self.flags.http.chat_template or self.model.tokenizer.chat_template
+        """Template in use."""
+        return self.template_of(self.model.tokenizer)
+
+    def template_of(self, tokenizer: Tokenizer) -> str:
+        """The template of the command line or of a model, with plain line ends and without the last one."""
+        template = self.flags.http.chat_template or tokenizer.chat_template
         if template in (None, "", "chatml"):
             return CHATML
         shown = template.replace("\r\n", "\n").replace("\r", "\n")
@@ -97,10 +101,13 @@ class ServerState:
     def chat_rules(self) -> ChatRules:
         """What the command line says about chats."""
         http = self.flags.http
-        thinks = {} if http.reasoning is None else {"enable_thinking": http.reasoning}
-        effort = {"reasoning_effort": http.reasoning_effort} if http.reasoning_effort else {}
-        variables = {"preserve_reasoning": http.reasoning_preserve, **http.chat_template_kwargs, **thinks, **effort}
-        return ChatRules(variables, http.prefill_assistant, http.reasoning_format)
+        told: dict[str, object] = {"preserve_reasoning": http.reasoning_preserve is not False}
+        told |= http.chat_template_kwargs
+        if http.reasoning is not None:
+            told["enable_thinking"] = http.reasoning
+        if http.reasoning_effort:
+            told["reasoning_effort"] = http.reasoning_effort
+        return ChatRules(told, http.prefill_assistant, http.reasoning_format)
 
     def allows(self, authorization: str, x_api_key: str) -> bool:
         """Whether a request's headers carry one of the keys (spec §7.1)."""

@@ -38,12 +38,43 @@ def _log(text: str) -> list[str]:
     ]
 
 
+STARTED = ("srv          init: ", "srv    load_model: ", "slot   load_model: ", "srv  llama_server: security")
+OTHERS = ("local path", "loading model", "example_format", "using", "checkpoints", "more info", "note: ")
+
+
+def _start(text: str) -> list[str]:
+    """Lines about slots, prompts and templates from the start."""
+    lines = [found for found in map(LINE.match, text.splitlines()) if found and found[2].startswith(STARTED)]
+    return [f"{line[1]} {line[2]}" for line in lines if not any(other in line[2] for other in OTHERS)]
+
+
 def _settled(c: Client) -> str:
     """The log once every task that began has its last line."""
     c.until(
         "last lines", lambda: c.server.log.count("processing task, is_child") == c.server.log.count("stop processing")
     )
     return c.server.log
+
+
+def beginning(flags: str, env: str = "") -> None:
+    """One scenario for the lines of a start."""
+
+    @scenario(f"the log of a start: {flags} {env[:30]}", flags, fresh=True, env=env)
+    def run(c: Client) -> None:
+        c.note("log", _start(c.server.log))
+
+
+THINKING = "{% for m in messages %}<think>{{ m.reasoning_content }}</think>{{ m.content }}{% endfor %}"
+for launch in (
+    "-c 512 -np 2 -cram 0",
+    "-c 512 -lv 4",
+    "-c 512 -np 2 -lv 4 -cram -1",
+    "-c 512 -np 2 --reasoning-preserve",
+):
+    beginning(launch)
+beginning("-c 512 -np 2 -lv 4", f"LLAMA_ARG_CHAT_TEMPLATE={THINKING}")
+beginning("-c 512 -np 2 --no-reasoning-preserve", f"LLAMA_ARG_CHAT_TEMPLATE={THINKING}")
+beginning("-c 512 -np 1", "LLAMA_SERVER_SLOTS_N_DIFF=-3x")
 
 
 @scenario("the log of a few requests", "-c 512 -np 2", fresh=True)
