@@ -43,6 +43,18 @@ async def test_a_wrong_field_is_said_at_once_and_nothing_is_sent() -> None:
         assert isinstance(app.screen, Dashboard)
 
 
+async def test_what_would_be_sent_is_shown_while_one_types() -> None:
+    app, _ = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("f")
+        screen = app.screen
+        screen.query_one("#count", Input).value = "8"
+        screen.query_one("#text", Input).value = "hello"
+        await assert_shows(pilot, "8 × the same prompt")
+        screen.query_one("#text", Input).value = "{n}: hello"
+        await assert_shows(pilot, "8 prompts: '1: hello', '2: hello' …")
+
+
 @pytest.mark.parametrize("copied_here", [True, False])
 async def test_all_lines_of_a_pasted_prompt_are_sent(copied_here: bool) -> None:
     app, backend = make_app()

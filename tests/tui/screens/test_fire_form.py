@@ -14,6 +14,7 @@ from tests.tui.scenes import BUSY_SLOTS
         (FireForm("x", n_predict="-2"), "n_predict", "not between -1"),
         (FireForm("x", n_predict="1-"), "n_predict", "whole number"),
         (FireForm("x", temperature="-0.1"), "temperature", "not between"),
+        (FireForm("x", temperature="100.1"), "temperature", "not between"),
         (FireForm("x", temperature="nan"), "temperature", "not between"),
         (FireForm("x", temperature="1.2.3"), "temperature", "number is needed"),
         (FireForm("x", seed="4294967296"), "seed", "not between"),
@@ -26,6 +27,21 @@ def test_each_wrong_field_is_named_in_one_line(form: FireForm, field: str, words
         form.check(BUSY_SLOTS)
     assert caught.value.field == field
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        FireForm("x", count="256"),
+        FireForm("x", n_predict="-1"),
+        FireForm("x", temperature="0"),
+        FireForm("x", temperature="100"),
+        FireForm("x", seed="4294967295"),
+        FireForm("x", id_slot="3"),
+    ],
+)
+def test_the_largest_and_smallest_values_pass(form: FireForm) -> None:
+    form.check(BUSY_SLOTS)
 
 
 def test_a_pin_passes_where_the_slots_are_not_told() -> None:
