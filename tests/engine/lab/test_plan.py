@@ -167,6 +167,7 @@ def test_options_of_the_server_count() -> None:
 def test_spread_offers_both_modes_where_they_differ() -> None:
     flags = spread(LaunchFlags(ctx_size=2048), (1, 2))
     assert [(each.parallel, each.kv_unified) for each in flags] == [(1, False), (2, False), (2, True)]
+    assert [each.parallel for each in spread(LaunchFlags(), both_modes=False)] == [1, 2, 4, 8]
 
 
 def test_the_table_names_the_best_and_every_failure() -> None:
