@@ -132,21 +132,25 @@ def _is_polled(known: Known) -> bool:
 
 
 def _running(known: Known, end: Endpoint, now: float) -> float:
-    """llama-swap's list: at the interval, and before each look; at anything else once, where /props says nothing."""
+    """llama-swap's list: at the interval, and before each look; at anything else rarely, where /props says nothing."""
     if known.kind is ServerKind.SWAP:
         regular, look = _again(end, max(1.0, known.cadence.interval)), _look(known, known.endpoints[Route.SLOTS], now)
         return look if (end.settled_at or 0.0) < look < regular else regular
-    if end.state is EndpointState.KEY:
-        return _again(end, _KEY_RETRY)
-    return now if known.state(Route.PROPS) in UNFIT and end.settled_at is None else _NEVER
+    if known.state(Route.PROPS) not in UNFIT:
+        return _NEVER
+    if end.settled_at is None:
+        return now
+    return _again(end, _RARELY if end.state is EndpointState.ABSENT else _KEY_RETRY)
 
 
 def _models(known: Known, end: Endpoint, now: float) -> float:
-    """/models: a router's list regularly; a server's own once, for the sizes of its model."""
+    """/models: a router's list regularly; a server's own until it is read, for the sizes of its model."""
     if known.kind is ServerKind.ROUTER:
         return _again(end, max(2.0, known.cadence.interval))
     wanted = known.kind is ServerKind.SWAP or known.state(Route.SLOTS) is not EndpointState.UNKNOWN
-    return now if wanted and end.settled_at is None and known.state(Route.PROPS) is not EndpointState.KEY else _NEVER
+    if not wanted or end.state is EndpointState.OK or known.state(Route.PROPS) is EndpointState.KEY or known.is_foreign:
+        return _NEVER
+    return now if end.settled_at is None else _again(end, _RARELY)
 
 
 def _slots(known: Known, end: Endpoint, now: float) -> float:
@@ -161,6 +165,8 @@ def _look(known: Known, end: Endpoint, now: float) -> float:
         return _NEVER
     if known.look_wanted or end.state is EndpointState.UNKNOWN:
         return now
+    if end.state in _GONE:
+        return _again(end, _RARELY)
     if end.state is EndpointState.KEY:
         return _again(end, _KEY_RETRY)
     if end.state is EndpointState.LOADING:
@@ -172,7 +178,7 @@ def _look(known: Known, end: Endpoint, now: float) -> float:
 
 def _may_look(known: Known, end: Endpoint) -> bool:
     """Whether asking /slots is useful and wakes no model."""
-    if not known.is_ready or end.state in _GONE or known.is_foreign or (known.asleep and not known.look_wanted):
+    if not known.is_ready or known.is_foreign or _is_gone(known, end) or (known.asleep and not known.look_wanted):
         return False
     props = known.state(Route.PROPS)
     if props in UNFIT and known.kind is not ServerKind.SWAP:
@@ -185,15 +191,25 @@ def _may_look(known: Known, end: Endpoint) -> bool:
 def _metrics(known: Known, end: Endpoint, now: float) -> float:
     """/metrics: with each look at the slots while there is work, else between the looks."""
     slots = known.endpoints[Route.SLOTS]
-    if known.metrics_every == 0 or end.state in _GONE or not known.is_ready:
+    if known.metrics_every == 0 or not known.is_ready or known.is_foreign or _is_gone(known, end):
         return _NEVER
     if (known.asleep and not known.look_wanted) or slots.state is EndpointState.UNKNOWN:
         return _NEVER
-    if end.state in (EndpointState.KEY, EndpointState.BAD):
+    if end.state in (EndpointState.KEY, EndpointState.BAD, *_GONE):
         return _again(end, _RARELY)
     if end.is_mute:  # while it is open, the slots are not asked
         return _again(end, _HALF_A_MINUTE)
     return max(_again(end, known.metrics_every or 0.0), _metrics_beside(known, end, slots))
+
+
+def _is_gone(known: Known, end: Endpoint) -> bool:
+    """Whether an endpoint is not there for sure: /props says so, or it may not be tried again for llama-swap's timer.
+
+    A single word of its own may be that of a proxy that was just being changed.
+    """
+    props = known.props
+    told = props and {Route.SLOTS: props.has_slots, Route.METRICS: props.has_metrics}[end.name]
+    return end.state in _GONE and (told is False or (known.kind is ServerKind.SWAP and known.slots is None))
 
 
 def _metrics_beside(known: Known, end: Endpoint, slots: Endpoint) -> float:

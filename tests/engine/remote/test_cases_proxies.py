@@ -261,6 +261,18 @@ def test_c104_its_idle_timer_may_run_out() -> None:
     assert note(simulation) == "idle, not polling, so that llama-swap can unload the model"
 
 
+@pytest.mark.parametrize("path", ["/running", "/upstream/big-model/slots"])
+@pytest.mark.parametrize("word", [Reply(b"<html>"), Reply(b"", 502), NOT_FOUND])
+def test_c104_is_recognised_and_shown_though_a_first_answer_was_odd(path: str, word: Reply) -> None:
+    def odd(asked: str, params: dict[str, str], now: float) -> Reply:
+        return word if asked == path and 5 * path.startswith("/up") <= now < 6 else swap(asked, params, now)
+
+    simulation = Simulation(odd, model="big-model")
+    simulation.run(150)
+    assert simulation.known.slots_at is not None
+    assert simulation.known.slots_at > 6
+
+
 @pytest.mark.parametrize("latency", [0.002, 0.15, 0.3])
 def test_c104_each_look_at_idle_slots_follows_a_word_on_what_is_running(latency: float) -> None:
     simulation = Simulation(swap, model="big-model", latency=latency)

@@ -11,10 +11,10 @@ from slotview.engine.remote.answer import Answer, Fault
 from slotview.engine.remote.endpoint import Route
 from slotview.engine.remote.picture import picture
 from slotview.engine.remote.verdict import judge
-from slotview.engine.snapshot import Health, HealthState
+from slotview.engine.snapshot import EndpointState, Health, HealthState
 from tests.engine.remote.recorded import body, healthy, metrics, recorded, slot
 from tests.engine.remote.simulated import Server, Simulation
-from tests.fake_server import NOT_FOUND, Reply, json_reply
+from tests.fake_server import NOT_FOUND, Reply, error_reply, json_reply
 
 IDLE = [slot(busy=False)]
 CALM = metrics(requests_processing=0, requests_deferred=0, n_decode_total=5)
@@ -206,6 +206,20 @@ def test_endpoints_that_are_off_are_not_asked() -> None:
     assert not simulation.times("/slots")
     assert not simulation.times("/metrics")
     assert len(simulation.times("/health")) >= 10  # to see whether the server is still there
+
+
+@pytest.mark.parametrize("endpoint", ["/slots", "/metrics", "/v1/models"])
+@pytest.mark.parametrize("since", [0, 5])
+@pytest.mark.parametrize("word", [error_reply(404, "not here"), error_reply(501, "off")])
+def test_one_word_that_an_endpoint_is_not_there_does_not_stand_for_ever(endpoint: str, since: int, word: Reply) -> None:
+    healthy_server = server([slot(decoded=5)], metrics(requests_processing=1))
+
+    def reloaded(path: str, params: dict[str, str], now: float) -> Reply | Answer:
+        return word if path == endpoint and since <= now < since + 2 else healthy_server(path, params, now)
+
+    simulation = Simulation(reloaded)
+    simulation.run(70)
+    assert {simulation.known.state(route) for route in (Route.SLOTS, Route.METRICS, Route.MODELS)} == {EndpointState.OK}
 
 
 def test_a_large_answer_is_asked_for_less_often() -> None:
