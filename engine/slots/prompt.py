@@ -16,6 +16,10 @@ from .timing_lines import prompt_line
 __all__ = ["PromptFeeder"]
 
 TOO_LONG = (400, "exceed_context_size_error")
+AGAIN = (
+    "forcing full prompt re-processing due to lack of cache data (likely due to SWA or hybrid/recurrent memory, see"
+    " https://github.com/ggml-org/llama.cpp/pull/13194#issuecomment-2868343055)"
+)
 
 
 class PromptFeeder:
@@ -96,8 +100,10 @@ class PromptFeeder:
         if self._state.options.slots_debug and n_past > 0:
             for line in prefix_dump(slot, job.prompt, n_past, self._state.options.slots_n_diff, self._state.tokenizer):
                 log.slot("W", "operator()", slot, line)
-        if n == 1:
-            return 0  # a one-token prompt is processed again without a word (spec §6.5)
+        if n == 1:  # a one-token prompt is processed again (spec §6.5)
+            if n_past:
+                log.slot("T", "operator()", slot, AGAIN)
+            return 0
         if n_past == n:
             need = f"(n_past = {n_past}, task.n_tokens() = {n})"
             log.slot("W", "operator()", slot, f"need to evaluate at least 1 token for each active slot {need}")

@@ -114,13 +114,13 @@ class PromptStore:
             same = common_prefix(slot.held, new)
             keep, sim = _ratio(same, slot.n_tokens), _ratio(same, len(new))
         log, best = self._log, None
-        log.srv("T", "load", f" - looking for better prompt, base f_keep = {keep:.3f}, f_sim = {sim:.3f}")
+        log.srv("T", "load", f" - looking for better prompt, base f_keep = {keep:.3f}, f_sim = {_shown(sim)}")
         for entry in self.entries:
             n = len(entry.tokens)
             same = common_prefix(entry.tokens, new)
             k, s = _ratio(same, n), _ratio(same, len(new))
             if log.trace:
-                text = f"   - prompt with length {n:7d}, lcp = {same:7d}, f_keep = {k:.3f}, f_sim = {s:.3f}"
+                text = f"   - prompt with length {n:7d}, lcp = {same:7d}, f_keep = {k:.3f}, f_sim = {_shown(s)}"
                 log.srv("T", "load", text)
             if k >= MIN_KEEP and k > keep and s > sim:
                 keep, sim, best = k, s, entry
@@ -166,3 +166,8 @@ class PromptStore:
 
 def _ratio(part: int, whole: int) -> np.float32:
     return np.float32(part) / np.float32(whole) if whole else np.float32(np.nan)
+
+
+def _shown(ratio: np.float32) -> str:
+    """Three decimals; what is no number carries a sign, as C prints it."""
+    return "-nan" if np.isnan(ratio) else f"{ratio:.3f}"
