@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -11,7 +12,8 @@ from textual.message import Message
 
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import HealthState
-from slotview.widgets.line import Line, cut_middle, pad
+from slotview.widgets.columns import Column, Layout, lay_out, says
+from slotview.widgets.line import Line, cut_middle, fit, line_width
 from slotview.widgets.look import Look
 from slotview.widgets.numbers import UNKNOWN, count, percent, rate
 from slotview.widgets.row_list import RowList
@@ -19,7 +21,6 @@ from slotview.widgets.row_list import RowList
 __all__ = ["ServerRow", "ServerTable"]
 
 _TONES = {HealthState.OK: "good", HealthState.ASLEEP: "dim", HealthState.CONNECTING: "waiting"}
-_WIDTHS = (7, 7, 7, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +87,11 @@ class ServerTable(RowList[ServerRow]):
 
     def draw_head(self, width: int) -> Line:
         """Name the columns."""
-        names = ("busy", "waiting", "tok/s", "context")
-        cells = [pad(text, cell, right=True) for text, cell in zip(names, _WIDTHS, strict=True)]
-        return ((f"{pad('server', _name_width(width))} {' '.join(cells)}  health · model", "heading"),)
+        return _layout(width).head()
 
     def draw_row(self, row: ServerRow, width: int) -> Line:
-        """Draw one server; if it is gone, its numbers are old, and dim."""
-        busy, total = row.busy
-        texts = (f"{count(busy)}/{count(total)}", count(row.waiting), rate(row.rate), _context(row))
-        cells = " ".join(pad(text, cell, right=True) for text, cell in zip(texts, _WIDTHS, strict=True))
-        name = pad(cut_middle(_told_apart(row.name), _name_width(width)), _name_width(width))
-        what = plain(row.model, 80) if row.model else f"model {UNKNOWN}"
-        tail = plain(row.message, 120) if row.health is not HealthState.OK and row.message else what
-        return (
-            (f"{name} ", ""),
-            (f"{cells}  ", "" if row.is_live else "dim"),
-            (f"● {row.health.value}", _TONES.get(row.health, "error")),
-            (f"  {tail}", ""),
-        )
+        """Draw one server."""
+        return _layout(width).row(row)
 
     def key_of(self, row: ServerRow) -> Hashable:
         """A server is identified by its place in the list."""
@@ -119,8 +107,34 @@ def _told_apart(name: str) -> str:
     return plain(name, 200).removeprefix("http://")
 
 
-def _name_width(width: int) -> int:
-    return max(12, min(36, width // 4))
+@lru_cache(maxsize=4)
+def _layout(width: int) -> Layout[ServerRow]:
+    """The columns; how a server is goes before what it does where there is room for few."""
+    columns: list[Column[ServerRow]] = [
+        Column("server", max(12, min(36, width // 4)), 0, _name_cell, right=False),
+        Column("busy", 7, 2, lambda row, _: _number(row, f"{count(row.busy[0])}/{count(row.busy[1])}")),
+        Column("waiting", 7, 4, lambda row, _: _number(row, count(row.waiting))),
+        Column("tok/s", 7, 3, lambda row, _: _number(row, rate(row.rate))),
+        Column("context", 12, 5, lambda row, _: _number(row, _context(row))),
+        Column("health · model", 14, 1, _health_cell, right=False, widest=200),
+    ]
+    return lay_out(width, columns)
+
+
+def _name_cell(row: ServerRow, width: int) -> Line:
+    return ((cut_middle(_told_apart(row.name), width), ""),)
+
+
+def _number(row: ServerRow, text: str) -> Line:
+    """A number of a server that is gone is old, and dim."""
+    return says(text, "" if row.is_live else "dim")
+
+
+def _health_cell(row: ServerRow, width: int) -> Line:
+    what = plain(row.model, 80) if row.model else f"model {UNKNOWN}"
+    tail = plain(row.message, 120) if row.health is not HealthState.OK and row.message else what
+    line = fit(((f"● {row.health.value}", _TONES.get(row.health, "error")), (f"  {tail}", "")), width)
+    return (*line, (" " * (width - line_width(line)), ""))
 
 
 def _context(row: ServerRow) -> str:

@@ -93,3 +93,12 @@ async def test_servers_of_one_host_are_told_apart(size: tuple[int, int]) -> None
     async with app.run_test(size=size):
         shown = [line.split()[0] for line in text_of(app).splitlines() if "0/4" in line]
         assert [name[-5:] for name in shown] == ["18080", "18081", "18082"]
+
+
+async def test_a_narrow_screen_shows_how_a_server_is_and_that_its_words_go_on() -> None:
+    app = OverviewApp([("old box", FakeBackend(GONE))], refresh=3600)
+    async with app.run_test(size=(40, 12)):
+        row = next(line for line in text_of(app).splitlines() if "old box" in line)
+        assert "● refused" in row
+        assert row.rstrip().endswith("…")
+        assert "4/4" in row

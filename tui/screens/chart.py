@@ -64,7 +64,7 @@ class ChartScreen(Dialog[None]):
         """Draw what is known now."""
         plot = self.query_one("#plot", Static)
         history = self._history()
-        if len(history) < 2:
+        if not history or history[-1].time <= history[0].time:
             plot.update("Nothing to draw yet: the history begins with the second look.")
         else:
             plot.update(Text.from_ansi(draw_chart(history, plot.size.width, plot.size.height)))

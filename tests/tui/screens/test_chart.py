@@ -14,6 +14,11 @@ async def test_the_history_fills_the_screen() -> None:
         await pilot.press("v")
         await assert_shows(pilot, "Nothing to draw yet")
         await pilot.press("escape")
+        backend.push(WORKING)
+        await look(pilot)
+        await pilot.press("v")
+        await assert_shows(pilot, "Nothing to draw yet")  # two looks at one moment are no history
+        await pilot.press("escape")
         for second in range(1, 20):
             backend.push(replace(WORKING, time=100.0 + second, slots_at=100.0 + second))
             await look(pilot)
