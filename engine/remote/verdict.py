@@ -118,7 +118,7 @@ def _unchosen(known: Known, given: Credentials) -> Health:
     if entry.state == AT_PEER:
         text = f"{known.chosen} is at a peer of the {kind}, which shows none of its slots"
         return Health(HealthState.ROUTER, text, "attach to the peer itself")
-    if entry.state == FAILED:  # builds of early 2026 say so of a model that was unloaded, too
+    if entry.state == FAILED:  # also said of one that was unloaded while it worked, or by a build of early 2026
         text = f"{known.chosen} is not loaded, and the {kind} says that it failed"
         return Health(HealthState.ROUTER, text, f"see the log of the {kind}; it tries again at a request")
     text = f"{known.chosen} is {entry.state or 'not loaded'}"
@@ -209,6 +209,9 @@ def _of_slots(known: Known, now: float) -> Health:
         text = f"{slots.note}: asked every {known.cadence.gap:.0f} s only"
         return Health(HealthState.ERROR, text, "start the server without LLAMA_SERVER_SLOTS_DEBUG")
     if slots.state is EndpointState.BAD:
+        if known.kind is ServerKind.ROUTER and slots.refusal is not None and "proxy error" in slots.refusal.message:
+            text = f"the router does not reach the server of {known.chosen} ({slots.refusal.told})"
+            return Health(HealthState.ERROR, text, "it is being stopped, or has ended: see the log of the router")
         said = f": {slots.refusal.told}" if slots.refusal else f" is unreadable: {slots.note}"
         return Health(HealthState.ERROR, f"/slots{said}", "is there a proxy in between?")
     return Health(HealthState.CONNECTING, "asking for the slots")

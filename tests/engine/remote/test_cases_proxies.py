@@ -106,6 +106,15 @@ def test_c99_a_model_that_is_not_loaded_is_not_asked() -> None:
     assert "would load it" in snapshot.health.advice
 
 
+def test_c99_a_model_whose_server_the_router_does_not_reach() -> None:
+    unreached = error_reply(500, "proxy error: Could not establish connection", "server_error")
+    with FakeServer(router() | {"/slots": unreached}) as server:
+        found, code = snapshot_once(server.url, model="big")
+    assert code is ExitCode.FAILED
+    assert found["health"]["message"].startswith("the router does not reach the server of big (500 proxy error")
+    assert "being stopped" in found["health"]["advice"]
+
+
 def test_c99_a_model_that_does_not_exist() -> None:
     with FakeServer(router()) as server, watching(server, model="nope") as backend:
         snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ROUTER, 5)
