@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from ..snapshot import EndpointState, Health, HealthState
 from .answer import Fault
 from .credentials import NOBODY, Credentials
 from .endpoint import Endpoint, Route, ServerKind
 from .known import UNFIT, Known
-from .proxy import VIA
 from .read_errors import Refusal
 from .read_models import AT_PEER, FAILED
 from .read_props import build_number
+from .verdict_link import not_answering, unreachable
 
 __all__ = ["judge"]
 
@@ -25,8 +23,6 @@ _OFF_ADVICE = {
     Route.METRICS: "start the server with --metrics",
 }
 _ON_THE_WAY = {"loading": "loaded", "starting": "loaded", "downloading": "downloaded"}
-_PORT_ADVICE = "check the port; if the server speaks TLS, give https://"
-_PROXY_ADVICE = "the environment names it: see HTTP_PROXY and HTTPS_PROXY, or add the server to NO_PROXY"
 _PROXY_LOGIN_ADVICE = "HTTP_PROXY=http://USER:PASSWORD@proxy:port, or add the server to NO_PROXY"
 _KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 
@@ -37,66 +33,15 @@ def judge(known: Known, host: str, *, credentials: Credentials = NOBODY, now: fl
         waited = now - (known.endpoints[Route.PROPS].asked_at or now)
         return Health(HealthState.CONNECTING, f"no answer yet for {waited:.0f} s" if waited > 1 else f"asking {host}")
     if known.link.up is False:
-        return _unreachable(known, host, now)
+        return unreachable(known.link, host, now)
     if known.silent_since(now) is not None:
-        return _not_answering(known.silent_since(now), now)
+        return not_answering(known.silent_since(now), now)
     if known.turns.are_taken(now):
         advice = "attach to each of them at its own address, not through the load balancer"
         return Health(HealthState.ERROR, "several servers answer here in turn: no two answers belong together", advice)
     if known.is_proxied and (known.chosen is None or not known.is_ready):
         return _unchosen(known, credentials)
     return _of_props(known, credentials, now) or _of_slots(known, now)
-
-
-def _unreachable(known: Known, host: str, now: float) -> Health:
-    link = known.link
-    if link.fault is Fault.REFUSED:
-        text = f"connection refused by {host}"
-        advice = _PROXY_ADVICE if host.startswith(VIA) else "is llama-server running there?"
-        return Health(HealthState.REFUSED, text, advice, link.down_since)
-    if link.fault is Fault.CONNECT:
-        reason = re.sub(r"^\[\w+ -?\d+\] ", "", link.message)
-        return Health(HealthState.ERROR, f"no connection to {host}: {reason}", _address_advice(host), link.down_since)
-    if link.fault is Fault.NAME:
-        return Health(HealthState.ERROR, f"host name not found: {host}", _address_advice(host), link.down_since)
-    if link.fault is Fault.TLS:
-        text = f"no secure connection: {link.message}"
-        return Health(HealthState.ERROR, text, _tls_advice(link.message), link.down_since)
-    if link.fault is Fault.NOT_HTTP:
-        text = f"this is not a llama-server: it answers with {link.message}"
-        return Health(HealthState.FOREIGN, text, _PORT_ADVICE, link.down_since)
-    if link.fault is Fault.DROPPED and not link.was_up:
-        text = f"{host} accepts the connection and closes it without an answer"
-        return Health(HealthState.NO_ANSWER, text, _PORT_ADVICE, link.down_since)
-    if link.fault is Fault.UNREACHABLE:
-        return Health(HealthState.NO_ANSWER, f"host not reachable: {host}", "check the network", link.down_since)
-    if link.fault is Fault.OTHER:
-        text = f"{host} cannot be asked: {link.message}"
-        return Health(HealthState.ERROR, text, _address_advice(host), link.down_since)
-    if link.fault is Fault.UNCONNECTED:
-        text = f"no connection to {host} for {now - (link.down_since or now):.0f} s"
-        advice = _PROXY_ADVICE if host.startswith(VIA) else "is that machine on, and its port open to this one?"
-        return Health(HealthState.NO_ANSWER, text, advice, link.down_since)
-    return _not_answering(link.down_since, now)
-
-
-def _address_advice(host: str) -> str:
-    return _PROXY_ADVICE if host.startswith(VIA) else "check the address"
-
-
-def _tls_advice(message: str) -> str:
-    if "hostname mismatch" in message.lower() or "ip address mismatch" in message.lower():
-        return "use the name that the certificate is made out to"
-    if "certificate" in message.lower():
-        return "if it is the right server: SSL_CERT_FILE=cert.pem slotview attach …"
-    return "try http://"
-
-
-def _not_answering(since: float | None, now: float) -> Health:
-    """Neither refused nor answered. The server is not called dead, since it may just be busy (spec §5.1)."""
-    seconds = 0.0 if since is None else now - since
-    advice = "it may be suspended, or all its HTTP threads hold waiting requests"
-    return Health(HealthState.NO_ANSWER, f"not answering for {seconds:.0f} s", advice, since)
 
 
 def _unchosen(known: Known, given: Credentials) -> Health:
