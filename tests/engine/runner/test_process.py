@@ -149,6 +149,12 @@ def test_a_failed_start_leaves_its_last_words(tmp_path: Path) -> None:
     child.stop()
 
 
+def test_a_server_that_ends_by_itself_without_an_error_has_exit_code_0(tmp_path: Path) -> None:
+    child = ended_script(tmp_path, "")
+    assert child.exit_code == 0
+    child.stop()
+
+
 def test_a_missing_binary_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("LLAMA_SERVER_BIN", raising=False)

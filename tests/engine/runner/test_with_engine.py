@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.backend import BackendError, Capabilities, RetuneMode
+from slotview.engine.backend import BackendError, Capabilities, FireRequest, RetuneMode
 from slotview.engine.context import LaunchFlags
-from slotview.engine.events import Notice, Retuned
+from slotview.engine.events import Notice, Retuned, TaskEnded
+from slotview.engine.loading import bundled_model
 from slotview.engine.runner.backend import RunnerBackend
 from slotview.engine.snapshot import HealthState, SlotState, Snapshot
 from tests.engine.remote.test_fire import until
@@ -31,7 +32,7 @@ def backend(tmp_path: Path) -> Iterator[RunnerBackend]:
     server = tmp_path / "llama-server"
     server.write_text(SERVER)
     server.chmod(0o755)
-    backend = RunnerBackend(["-np", "2", "-c", "1024"], server_bin=str(server))
+    backend = RunnerBackend(["-m", str(bundled_model()), "-np", "2", "-c", "1024"], server_bin=str(server))
     backend.start()
     yield backend
     backend.close()
@@ -63,6 +64,10 @@ def test_a_child_is_watched_restarted_killed_started_again_and_ended(backend: Ru
     flags = LaunchFlags(ctx_size=1024, parallel=1)
     preview = backend.preview(flags)
     assert (preview.n_slots, preview.n_ctx_slot, preview.error) == (1, 1024, None)
+    assert preview.kv_bytes == preview.kv_bytes_now == before.pool.n_bytes
+    (ticket,) = backend.submit(FireRequest("Once", n_predict=8))
+    until(lambda: ticket.view().state.is_over)
+    until(lambda: any(isinstance(event, TaskEnded) for event in backend.events(0).events))
     assert backend.preview(LaunchFlags(parallel=0)).error
     assert backend.retune(flags).result(60).summary == "restarted with -c 1024 -np 1; it ended no request"
     assert len(when(backend, is_watched).slots or ()) == 1
