@@ -215,3 +215,14 @@ def test_children_are_told_in_the_log_when_they_take_over_a_prompt() -> None:
     desk.post("x", n_predict=1, n_cmpl=3)
     desk.run()
     assert len(desk.log(containing="copying state to child")) == 2
+
+
+def test_that_all_is_idle_is_said_once_and_again_after_each_word_from_outside() -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    for n_times in (1, 2):
+        desk.answer("x", n_predict=1)
+        desk.step(3)
+        assert len(desk.log(containing="all slots are idle")) == n_times
+    desk.core.cancel(77)
+    desk.step(2)
+    assert len(desk.log(containing="all slots are idle")) == 3
