@@ -14,6 +14,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
+from slotview.engine.backend import RetuneMode
 from slotview.engine.snapshot import HealthState
 from slotview.widgets.busy_panel import BusyPanel
 from slotview.widgets.findings_list import FindingsList
@@ -95,6 +96,8 @@ class Dashboard(ChangingScreen):
         self._timer: Timer | None = None
         self._places: list[Widget] = []
         self._can: object = None
+        if feed.backend.capabilities.retune is RetuneMode.RESTART:
+            self.set_reactive(Dashboard.tab, "log")  # of the server that was started here
 
     def compose(self) -> ComposeResult:
         """Lay out the widgets; the style sheet determines sizes and places."""
@@ -223,7 +226,7 @@ class Dashboard(ChangingScreen):
 
     def fired(self) -> None:
         """Show the requests."""
-        self.tab = "requests"
+        self._open("requests")
         self.look()
         if self.feed.frozen:
             self.tell_only("sent; the display is frozen, space lets it go on")
@@ -254,10 +257,15 @@ class Dashboard(ChangingScreen):
 
     def action_show_tab(self, name: str) -> None:
         """Open a tab, and go to its list."""
-        self.tab = name
+        self._open(name)
         pane = self.query_one(f"#{name}")
         if pane.can_focus:
             self.call_after_refresh(pane.focus)
+
+    def _open(self, name: str) -> None:
+        """Open a tab; what stands beside the tabs at this size is in view anyway."""
+        if any(tab.name == name for tab in self._tabs):
+            self.tab = name
 
     @on(TabStrip.Opened)
     def _open_tab_of(self, message: TabStrip.Opened) -> None:

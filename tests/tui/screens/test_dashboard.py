@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.backend import Capabilities, FireRequest
+from slotview.engine.backend import Capabilities, FireRequest, RetuneMode
 from slotview.engine.events import LogLine
 from slotview.engine.observe.replay import ReplayBackend
 from slotview.engine.snapshot import Health, HealthState, KvPool, PollView, ServerFacts, Snapshot, WaitingView
@@ -181,6 +181,25 @@ async def test_every_tab_key_shows_its_list(size: tuple[int, int]) -> None:
             await pilot.press(key)
             await pilot.pause()
             assert app.dashboard.query_one(f"#{name}").is_on_screen, name
+
+
+async def test_a_tab_stays_open_where_the_requests_stand_beside_it() -> None:
+    app, _ = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("3", "f", "enter")
+        await assert_shows(pilot, "Requests: 8 of 8 open")
+        assert "─Log─" in text_of(app)
+        await pilot.press("1", "5")
+        await pilot.pause()
+        assert "─Log─" in text_of(app)
+        assert app.focused is app.screen.query_one("#requests")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_log_of_a_server_started_here_stands_beside_its_slots(size: tuple[int, int]) -> None:
+    app, _ = make_app(retune=RetuneMode.RESTART)
+    async with run(app, size):
+        assert "─Log─" in text_of(app)
 
 
 async def test_the_right_tab_is_open_after_the_size_changed_below_a_dialog() -> None:
