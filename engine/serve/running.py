@@ -13,6 +13,9 @@ from ..slots.task import ActionTask, Failed, Result, TaskParams
 
 __all__ = ["RunningRequest"]
 
+MOST_BEHIND = 65536
+"""Results that wait for a reader at most: a run can be endless, and one that nobody reads would fill the memory."""
+
 
 class RunningRequest:
     """Post once, then iterate over the results; whatever happens, `close` leaves no task behind."""
@@ -24,6 +27,7 @@ class RunningRequest:
         self._ready: list[Result] = []
         self._order: list[int] = []
         self._open: set[int] = set()
+        self._is_behind = False
 
     def post(self, prompts: Sequence[TokenIds], params: TaskParams) -> None:
         """Hand the request in."""
@@ -37,6 +41,12 @@ class RunningRequest:
 
     def _sink(self, results: Sequence[Result]) -> None:
         """Called by the engine's thread."""
+        if self._is_behind:
+            return
+        if self._arrived.qsize() >= MOST_BEHIND:
+            self._is_behind = True
+            self._host.cancel(self._order)
+            results = [Failed(self._order[0], 0, 500, "server_error", "the answer was not read for too long")]
         with suppress(RuntimeError):  # the loop is closed: nobody listens any more
             self._loop.call_soon_threadsafe(self._arrived.put_nowait, results)
 

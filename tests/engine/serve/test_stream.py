@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from itertools import count
 from typing import cast
 
+import pytest
 from starlette.types import Message
 
 from slotview.engine.flags import parse_flags
@@ -116,6 +117,22 @@ async def test_a_stream_that_lags_behind_lets_others_come_between() -> None:
         await request.next()
     task.cancel()
     assert others > 40
+
+
+async def test_a_stream_that_nobody_reads_is_given_up_before_it_fills_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("slotview.engine.serve.running.MOST_BEHIND", 20)
+    with Face("-c 16384 -np 1") as face:
+        assert face.host
+        request = RunningRequest(face.host)
+        request.post([face.host.core.model.tokenizer.encode("hello")], TaskParams(n_predict=15000, stream=True))
+        while not face.is_quiet:
+            await asyncio.sleep(0.001)
+        assert face.host.core.metrics.n_decode < 5000
+        results = [result async for result in request.results()]
+        assert len(results) > 20
+        assert cast(Failed, results[-1]).message == "the answer was not read for too long"
 
 
 async def test_a_retune_is_no_event_of_a_stream_but_the_start_of_another_prompt_is() -> None:
