@@ -18,6 +18,7 @@ __all__ = [
     "Notice",
     "PoolFull",
     "Purged",
+    "RequestRefused",
     "Retuned",
     "Severity",
     "SlotChosen",
@@ -88,6 +89,14 @@ class TaskEnded(Event):
     generation_seconds: float | None = None
     n_cached: int | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRefused(Event):
+    """A request that was fired from here was refused before any task of it was seen."""
+
+    number: int
+    error: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from slotview.engine.events import (
     Notice,
     PoolFull,
     Purged,
+    RequestRefused,
     Retuned,
     Severity,
     SlotChosen,
@@ -142,6 +143,8 @@ def _task_words(event: Event) -> tuple[str, str]:
             waited = "" if event.waited is None else f" after {duration(event.waited)} of waiting"
             prompt = "" if event.n_prompt is None else f", {count(event.n_prompt)} prompt tokens"
             return f"task {event.task} took slot {event.slot}{waited}{prompt}", "generating"
+        case RequestRefused():
+            return f"request {event.number} was refused: {event.error}", "error"
         case TaskEnded():
             left = f"task {event.task} left slot {event.slot}"
             return left + _how_it_ended(event), "error" if event.error else "dim"

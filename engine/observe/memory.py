@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from ..events import ContextShifted, Event, PoolFull, SlotChosen, TaskEnded, TaskStarted
+from ..events import ContextShifted, Event, PoolFull, RequestRefused, SlotChosen, TaskEnded, TaskStarted
 from ..snapshot import SlotState, SlotView, Snapshot
 from .continuity import answered_at
 from .departures import Departures
@@ -53,6 +53,7 @@ class Memory:
         self.departures = Departures()
         self.unreused: deque[Unreused] = deque(maxlen=KEPT)
         self.shifts: deque[ContextShifted] = deque(maxlen=KEPT)
+        self.refused: deque[RequestRefused] = deque(maxlen=KEPT)
         self.overflow: Overflow | None = None
         self.most_held = 0  # tokens in all slots together
         self._started: dict[int, TaskStarted] = {}
@@ -71,6 +72,8 @@ class Memory:
                     self._ended(event)
                 case ContextShifted():
                     self.shifts.append(event)
+                case RequestRefused():
+                    self.refused.append(event)
                 case PoolFull():
                     self._pool_full(event)
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from ..backend import BackendError
-from ..events import Event, LogLine
+from ..events import Event, LogLine, RequestRefused
 from ..snapshot import Snapshot
 from .codec import event_to, snapshot_to
 from .scrub import scrub_all
@@ -26,6 +26,7 @@ VERSION = 1
 HEADER = "slotview_recording"
 
 _QUOTING = ("prompt", "old: ", "new: ", "generated", "request:", "response:", "content")
+_LONGEST = 200  # characters of a refusal that quotes nothing
 
 
 class Recorder:
@@ -84,7 +85,9 @@ class Recorder:
 
 
 def _may_keep(event: Event) -> bool:
-    """Debug and trace lines, and lines that quote texts, may contain prompts."""
+    """Debug and trace lines, and lines and refusals that quote texts, may contain prompts."""
+    if isinstance(event, RequestRefused):
+        return len(event.error) <= _LONGEST and "exceeds the available context" in event.error
     if not isinstance(event, LogLine):
         return True
     text = event.text.lower()

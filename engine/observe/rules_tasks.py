@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ..context import pad256, slots_for_each
 from .departures import Departure
@@ -64,14 +64,25 @@ def too_large(scene: Scene) -> Finding | None:
         if request.n_prompt is not None and request.n_prompt >= limit:
             evidence = f"task {request.task} waits with {count(request.n_prompt)} tokens, slots hold {count(limit)}"
             return _too_large(scene, request.n_prompt, limit, evidence)
-    for gone in reversed(_recent(scene)):
-        if gone.event.error and _TOO_LONG.search(gone.event.error):
-            numbers = _NUMBERS.findall(gone.event.error)
-            n_prompt = int(numbers[0]) if numbers else gone.event.n_prompt
-            size = "" if n_prompt is None else f" with {count(n_prompt)} tokens"
-            evidence = f"task {gone.event.task} was refused{size}, slots hold {count(limit)}"
-            return None if (n_prompt or limit) < limit else _too_large(scene, n_prompt, limit, evidence)
+    for who, error, size in _refusals(scene):
+        numbers = _NUMBERS.findall(error)
+        n_prompt = int(numbers[0]) if numbers else size
+        told = "" if n_prompt is None else f" with {count(n_prompt)} tokens"
+        evidence = f"{who} was refused{told}, slots hold {count(limit)}"
+        return None if (n_prompt or limit) < limit else _too_large(scene, n_prompt, limit, evidence)
     return None
+
+
+def _refusals(scene: Scene) -> Iterator[tuple[str, str, int | None]]:
+    """Who was refused lately because of its prompt's length, in which words, and that length; the latest first."""
+    noted: list[tuple[float, str, str, int | None]] = [
+        (one.time, f"request {one.number}", one.error, None) for one in scene.memory.refused
+    ]
+    ended = [gone.event for gone in _recent(scene)]
+    noted += [(event.time, f"task {event.task}", event.error or "", event.n_prompt) for event in ended]
+    for time, who, error, size in sorted(noted, key=lambda one: one[0], reverse=True):
+        if scene.snapshot.time - time <= REMEMBER and _TOO_LONG.search(error):
+            yield who, error, size
 
 
 def _too_large(scene: Scene, n_prompt: int | None, limit: int, evidence: str) -> Finding:

@@ -23,7 +23,7 @@ from ..backend import (
     failed,
 )
 from ..context import LaunchFlags, ModelFacts
-from ..events import EventBatch, EventRing
+from ..events import EventBatch, EventRing, RequestRefused
 from ..snapshot import Health, HealthState, ServerFacts, SlotDetails, Snapshot
 from .actions import act
 from .address import Address, AddressError, parse_address
@@ -90,7 +90,7 @@ class RemoteBackend:
         self._since = (HealthState.CONNECTING, clock())
         self._details = DetailRequests()
         self._poller = Poller(self._known, self._address, self._credentials, clock, self._changed, self._hear)
-        self._sender = PromptSender(self._address, self._credentials, clock)
+        self._sender = PromptSender(self._address, self._credentials, clock, self._note_refusal)
         self._closed = False
         self._changed(clock())
 
@@ -163,6 +163,9 @@ class RemoteBackend:
         tickets = self._sender.fire(request, path.removesuffix("/slots") + "/completion", model)
         self.look_now()
         return list(tickets)
+
+    def _note_refusal(self, number: int, why: str) -> None:
+        self._poller.tell(lambda known, now: known.events.append(RequestRefused(now, number, why)))
 
     def _refuse_unchosen(self) -> None:
         if self._known.is_proxied and self._known.chosen is None:

@@ -42,7 +42,14 @@ class PromptSender:
     the screen that asks for them.
     """
 
-    def __init__(self, address: Address, credentials: Credentials, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        address: Address,
+        credentials: Credentials,
+        clock: Callable[[], float],
+        refused: Callable[[int, str], None] = lambda _number, _why: None,
+    ) -> None:
+        self._refused = refused
         self._address = address
         self._credentials = credentials
         self._clock = clock
@@ -56,7 +63,9 @@ class PromptSender:
         """Send ``request.count`` requests at once; returns before they are sent."""
         numbers = range(self._n_fired + 1, self._n_fired + 1 + request.count)
         self._n_fired += request.count
-        tickets = [RemoteTicket(number, request.prompt, self._clock, self._credentials) for number in numbers]
+        tickets = [
+            RemoteTicket(number, request.prompt, self._clock, self._credentials, self._refused) for number in numbers
+        ]
         self._open = [*(ticket for ticket in self._open if not ticket.view().state.is_over), *tickets]
         self._starter.submit(self._start, tickets, path, body_of(request, model))
         return tickets

@@ -25,9 +25,17 @@ _ERROR_BYTES = 64 * 1024
 class RemoteTicket(BaseTicket):
     """Implements `Ticket`; `run` occupies a thread of its own until the answer has ended."""
 
-    def __init__(self, number: int, prompt: str, clock: Callable[[], float], credentials: Credentials = NOBODY) -> None:
+    def __init__(
+        self,
+        number: int,
+        prompt: str,
+        clock: Callable[[], float],
+        credentials: Credentials = NOBODY,
+        refused: Callable[[int, str], None] = lambda _number, _why: None,
+    ) -> None:
         super().__init__(number, prompt, clock)
         self._credentials = credentials
+        self._refused = refused
         self._sockets = OpenSockets()
 
     def fail(self, why: str, status: int | None = None) -> None:
@@ -58,6 +66,7 @@ class RemoteTicket(BaseTicket):
             where = response.headers.get("location", "")
             refusal = read_refusal(response.status_code, _head(response.iter_bytes()), where)
             self.fail(refusal.message, refusal.status)
+            self._refused(self.number, self._credentials.hide(refusal.message))
             return
         self._started()
         heard = False

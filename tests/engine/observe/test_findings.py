@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.events import ContextShifted, Event, SlotChosen, TaskEnded, TaskStarted
+from slotview.engine.events import ContextShifted, Event, RequestRefused, SlotChosen, TaskEnded, TaskStarted
 from slotview.engine.observe.findings import RULES, FindingKeeper
 from slotview.engine.observe.memory import Memory
 from slotview.engine.observe.observation import Finding, Observation
@@ -163,6 +163,27 @@ def test_a_count_of_waiting_requests_that_is_older_than_the_slots_is_no_evidence
     old = WaitingView(3, why="20 s older than the slots")
     assert "idle-beside-waiting" in keys(watch(look(float(t), *slots, waiting=3) for t in range(6)))
     assert keys(watch(look(float(t), *slots, waiting=old) for t in range(6))) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "found_words"),
+    [
+        ("request (5000 tokens) exceeds the available context size (2048 tokens)", "with 5 000 tokens, slots hold"),
+        ("the request exceeds the available context size. try increasing it", "request 4 was refused, slots hold"),
+        ("request (500 tokens) exceeds the available context size (256 tokens)", None),
+        ("model is not loaded", None),
+    ],
+)
+def test_a_prompt_fired_from_here_that_no_slot_holds(error: str, found_words: str | None) -> None:
+    observer = Observer()
+    observer.observe(look(0.0, idle(0, 1)))
+    seen = observer.observe(look(1.0, idle(0, 1)), [RequestRefused(0.9, 4, error)])
+    told = [finding for finding in seen.findings if finding.key == "prompt-too-large"]
+    assert bool(told) is (found_words is not None)
+    if found_words is not None:
+        assert found_words in told[0].evidence
+        assert "another" in told[0].advice or "a server with larger slots" in told[0].advice
+    assert keys(observer.observe(look(400.0, idle(0, 1)))) == []
 
 
 def test_a_waiting_prompt_larger_than_any_slot() -> None:

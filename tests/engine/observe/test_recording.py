@@ -11,7 +11,7 @@ import pytest
 
 from slotview.engine.backend import Backend, BackendError, FireRequest, SlotAction
 from slotview.engine.context import LaunchFlags
-from slotview.engine.events import LogLine, Notice, PoolFull, TaskEnded, TaskStarted
+from slotview.engine.events import LogLine, Notice, PoolFull, RequestRefused, TaskEnded, TaskStarted
 from slotview.engine.observe import recording as recordings
 from slotview.engine.observe.recorder import Recorder
 from slotview.engine.observe.recording import load_recording
@@ -337,3 +337,12 @@ def test_a_tape_writes_over_no_file_and_says_why_it_stopped(tmp_path: Path, monk
     tape = Tape(FakeBackend(full_look(0.0)), tmp_path / "b.jsonl")
     tape.close()
     assert tape.error == "no space left"
+
+
+def test_only_refusals_that_quote_nothing_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    too_long = "request (5000 tokens) exceeds the available context size (2048 tokens)"
+    with Recorder(path) as recorder:
+        recorder.write(look(0.0, idle(0)), [RequestRefused(0.0, 1, too_long), RequestRefused(0.0, 2, "bad: my text")])
+    assert "my text" not in path.read_text()
+    assert load_recording(path).frames[0].events == (RequestRefused(0.0, 1, too_long),)

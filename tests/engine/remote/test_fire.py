@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from slotview.engine.backend import BackendError, FireRequest, RequestState, Ticket
+from slotview.engine.events import RequestRefused
 from slotview.engine.remote import client, fire
 from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.remote.sse import events
@@ -244,3 +245,21 @@ def test_a_client_that_cannot_be_made_is_that_requests_error(monkeypatch: pytest
         finished(ticket)
     assert ticket.view().state is RequestState.FAILED
     assert ticket.view().finish == "SSL_CERT_FILE names no certificate file"
+
+
+def test_a_refused_prompt_is_an_event_without_the_key() -> None:
+    key = "k3y-k3y-k3y"
+    words = f"request (7 tokens) exceeds the available context size for {key}"
+    refused = json_reply({"error": {"code": 400, "message": words, "type": "exceed_context_size_error"}}, 400)
+    with FakeServer(healthy(completion=refused)) as server, watching(server, api_key=key) as backend:
+        ready(backend)
+        finished(backend.submit(FireRequest("x"))[0])
+        until(lambda: bool(refusals(backend)))
+        (event,) = refusals(backend)
+    assert event.number == 1
+    assert "exceeds the available context size" in event.error
+    assert key not in event.error
+
+
+def refusals(backend: RemoteBackend) -> list[RequestRefused]:
+    return [event for event in backend.events(0).events if isinstance(event, RequestRefused)]
