@@ -69,10 +69,14 @@ class Endings:
             self.cancel(cancel_order(request.tasks, request.n_prompts))
 
     def cancel(self, tasks: Iterable[int]) -> None:
-        """Ask for the end of tasks, ended ones included; it comes at the next step boundary."""
+        """Ask for the end of tasks, ended ones included.
+
+        It comes at the next step boundary, but those that wait leave the queue now, so that no release wakes them.
+        """
         tasks = tuple(tasks)
         for task in tasks:
             self._state.log.srv("W", "stop", f"cancel task, id_task = {task}")
+            self._drop_waiting(task)
         self._state.queue.post_front(CancelJob(task) for task in tasks)
 
     def cancel_now(self, task: int) -> None:
@@ -81,6 +85,10 @@ class Endings:
             if slot.job is not None and slot.job.task == task:
                 self._cancel_slot(slot, slot.job)
                 return
+        self._drop_waiting(task)
+
+    def _drop_waiting(self, task: int) -> None:
+        """Take a task out of the queues, where it waits."""
         job = self._state.queue.remove(task)
         if isinstance(job, CompletionJob):
             self.drop((job, *job.children))
