@@ -39,7 +39,7 @@ class Dialog(ModalScreen[AnswerT | None]):
         }
         &.-large > .box { width: 96%; height: 90%; }
         .error { color: $text-error; height: auto; }
-        .hint { color: $foreground 65%; height: auto; }
+        .hint { color: $foreground 70%; height: auto; }
         .gap { margin-top: 1; }
         .buttons { height: auto; margin-top: 1; }
         Button { margin-right: 2; min-width: 8; }

@@ -42,7 +42,7 @@ class ModelScreen(Dialog[str]):
 
 
 def _line(name: str, state: str, width: int) -> Content:
-    style = "$text-success" if state == "loaded" else "$foreground 60%"
+    style = "$text-success" if state == "loaded" else "$foreground 70%"
     return Content.assemble(f"{pad(_shown(name), width)}  ", (plain(state, 40), style))
 
 

@@ -23,7 +23,7 @@ def preview_text(preview: RetunePreview, now: Snapshot) -> Content:
         lines.append(Content.assemble(("? ", "$text-warning"), f"not known: {names}"))
     if preview.log:
         lines.append(Content(""))
-    lines += [Content.styled(plain(line), "$foreground 60%") for line in preview.log]
+    lines += [Content.styled(plain(line), "$foreground 70%") for line in preview.log]
     return Content("\n").join(lines)
 
 
@@ -42,7 +42,7 @@ def _rows(preview: RetunePreview, now: Snapshot) -> list[tuple[str, str, str]]:
 def _row(label: str, before: str, after: str) -> Content:
     changed = before != after
     return Content.assemble(
-        (f"{label:<15}", "$foreground 65%"),
+        (f"{label:<15}", "$foreground 70%"),
         f"{before:>14}",
         (" → ", "$foreground 40%"),
         (f"{after:<14}", "bold $text-success" if changed else ""),

@@ -128,7 +128,7 @@ def _cell(name: str, value: object, width: int) -> tuple[Content, bool]:
     """One name with its value, and whether they are wider than a column."""
     label, text = plain(name, 22), _numbered(value) if name in _NUMBERED and value is not None else _value(value)
     room = width - 23
-    shown = Content.assemble((f"{label:<22} ", "$foreground 60%"), text)
+    shown = Content.assemble((f"{label:<22} ", "$foreground 70%"), text)
     return (shown, True) if len(text) > room else (shown.pad_right(room - len(text)), False)
 
 
@@ -159,5 +159,5 @@ def _texts(details: SlotDetails) -> Content:
             shown = plain(text, _TEXT_LIMIT, keep_newlines=True)
             parts.append(Content.assemble((label, "bold"), "\n", shown or "(empty)"))
     if details.note:
-        parts.append(Content.styled(plain(details.note), "$foreground 60%"))
+        parts.append(Content.styled(plain(details.note), "$foreground 70%"))
     return Content("\n\n").join(parts)
