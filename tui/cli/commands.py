@@ -105,9 +105,12 @@ def attach(
 ) -> None:
     """Watch llama-servers that run elsewhere."""
     from .attach import AttachOptions, start_attach, start_once
+    from .common import fail
 
     options = AttachOptions(tuple(model or ()), api_key, interval, metrics_every, backoff)
     if once or as_json:
+        if record is not None:
+            fail("--record keeps what a screen shows; a single look goes to a file with --once --json > FILE", 2)
         start_once(urls or [], options, as_json=as_json)
     else:
         start_attach(urls or [], options, ScreenOptions(refresh, theme, record))

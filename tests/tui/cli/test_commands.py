@@ -77,6 +77,7 @@ def test_the_shell_offers_the_engines_options_where_they_are_taken(typed: str, o
         (("demo", "--theme", "no such"), "there is no theme no such"),
         (("attach",), "attach needs a URL"),
         (("attach", "--once", "--json"), "--once looks at one server"),
+        (("attach", "http://x", "--once", "--record", "x"), "a single look goes to a file with --once --json > FILE"),
         (("complete", "hi", "--lora", "x"), "no LoRA adapters"),
         (("plan", "burst n=8", "--slots", "1,x"), "--slots 1,x: give whole numbers"),
     ],
