@@ -43,7 +43,7 @@ TONES = {
     "": "",
     "strong": "bold",
     "dim": "$foreground 70%",
-    "faint": "$foreground 40%",
+    "faint": "$foreground 50%",
     "prompt": "$text-primary",
     "generating": "$text-success",
     "cached": "$foreground 75%",
