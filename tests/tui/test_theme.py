@@ -65,6 +65,7 @@ async def test_an_empty_toggle_is_seen_in_every_theme(key: str, sign: str) -> No
     app, _ = make_app()
     async with app.run_test() as pilot:
         await pilot.press(key)
+        await app.dashboard.query("*").remove()  # else they are drawn again in each theme, below the dialog
         for theme in [theme for theme in app.available_themes.values() if not theme.ansi]:
             app.theme = theme.name
             await pilot.pause()
