@@ -15,13 +15,15 @@ LOOK_BACK = 30.0  # seconds over which "busy lately" is averaged
 
 def all_busy(scene: Scene) -> Finding | None:
     """Every slot is busy and requests wait: an ordinary queue."""
-    n, busy = len(scene.slots), scene.busy
-    if not busy or len(busy) < n or not scene.waiting:
+    snapshot = scene.snapshot
+    n = snapshot.facts.n_slots if snapshot.slots is None else len(snapshot.slots)  # not every server shows its slots
+    busy = snapshot.busy
+    if not busy or not n or busy < n or not scene.waiting:
         return None
     return Finding(
         "all-busy",
         f"{_wait(scene.waiting)} for {'the only slot' if n == 1 else f'one of {n} slots'}",
-        f"{len(busy)} of {n} slots busy, {scene.waiting} waiting",
+        f"{busy} of {n} slots busy, {scene.waiting} waiting",
         f"more slots (-np {n + 1} or above) start them sooner; give -c room for each",
         "information",
     )

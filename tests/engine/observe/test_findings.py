@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slotview.engine.events import ContextShifted, Event, RequestRefused, SlotChosen, TaskEnded, TaskStarted
@@ -68,6 +70,16 @@ def test_an_old_average_says_nothing_about_four_busy_slots() -> None:
     totals = Totals(busy_per_decode=1.05)
     seen = watch(look(float(t), *slots, waiting=2, totals=totals) for t in range(12))
     assert keys(seen) == ["all-busy"]
+
+
+@pytest.mark.parametrize(("busy", "expected"), [(3, ["all-busy"]), (2, []), (None, [])])
+def test_the_counters_tell_of_a_queue_where_the_slots_are_not_shown(busy: int | None, expected: list[str]) -> None:
+    facts = ServerFacts(source="http://host:8080", n_slots=3)
+    looks = [replace(look(float(t), facts=facts, waiting=2), slots=None) for t in range(6)]
+    seen = watch(replace(one, totals=Totals(processing=busy)) for one in looks)
+    assert keys(seen) == expected
+    if expected:
+        assert seen.findings[0].evidence == "3 of 3 slots busy, 2 waiting"
 
 
 def test_pins_that_leave_others_idle() -> None:
