@@ -112,6 +112,8 @@ class RunnerBackend:
 
     def _hear(self, line: str) -> None:
         self._ring.extend(self._log.read(line))
+        if "listening on" in line:
+            self.look_now()  # else at the next try, which is the later the longer the start took
 
     def _tell(self, text: str, severity: Severity = "information") -> None:
         self._ring.extend([Notice(time.monotonic(), text, severity)])
