@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from slotview.engine.observe.meaning import request_speed_meaning
+from slotview.engine.snapshot import HealthState
+
 from .chart import Chart
-from .line import Line, line_width
+from .line import Line, line_width, wrap
 from .look import Look
 from .numbers import rate
 from .panel import LinePanel
@@ -29,7 +32,7 @@ class SpeedChart(LinePanel):
 
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make the charts, side by side or one above the other, and the slots below."""
-        slots = self._slots.draw(look, width, 1 if height is None else max(1, height // _SLOTS_SHARE))
+        slots = self._below(look, width, 1 if height is None else max(1, height // _SLOTS_SHARE))
         if width >= _SIDE_BY_SIDE:
             rows = _CHART_ROWS if height is None else height - len(slots)
             return [*self._beside(look, width, max(2, rows)), *slots][:height]
@@ -38,6 +41,13 @@ class SpeedChart(LinePanel):
         upper, lower = self._draw_generation(look, width, max(2, rows - half)), self._draw_prompts(look, width, half)
         return [*upper, *lower, *slots][:height]
 
+    def _below(self, look: Look, width: int, most: int) -> list[Line]:
+        if look.snapshot.slots is not None:
+            return self._slots.draw(look, width, most)
+        words = request_speed_meaning(look.snapshot.totals)
+        lines: list[Line] = [((line, "dim"),) for line in wrap(words, width) if words]
+        return lines[:most]
+
     def _beside(self, look: Look, width: int, rows: int) -> list[Line]:
         room = (width - 2) // 2
         pairs = zip(self._draw_generation(look, room, rows), self._draw_prompts(look, room, rows), strict=True)
@@ -45,11 +55,18 @@ class SpeedChart(LinePanel):
 
     def _draw_generation(self, look: Look, width: int, rows: int) -> list[Line]:
         title = _title("generating", "generation", look.observation.generation_rate)
-        return [title, *self._generation.draw(look.observation.history, look.snapshot.time, width, rows - 1)]
+        return [title, *_chart(self._generation, look, width, rows - 1)]
 
     def _draw_prompts(self, look: Look, width: int, rows: int) -> list[Line]:
         title = _title("prompt", "prompts", look.observation.prompt_rate)
-        return [title, *self._prompts.draw(look.observation.history, look.snapshot.time, width, rows - 1)]
+        return [title, *_chart(self._prompts, look, width, rows - 1)]
+
+
+def _chart(chart: Chart, look: Look, width: int, rows: int) -> list[Line]:
+    snapshot = look.snapshot
+    is_hidden = snapshot.slots is None and snapshot.health.state is HealthState.OK
+    without = "unknown without the slots" if is_hidden else "nothing measured yet"
+    return chart.draw(look.observation.history, snapshot.time, width, rows, without=without)
 
 
 def _title(tone: str, name: str, now: float | None) -> Line:

@@ -132,4 +132,4 @@ def request_speed_meaning(totals: Totals) -> str:
     tokens, seconds = totals.predicted_tokens, totals.predicted_seconds
     if not tokens or not seconds:
         return ""
-    return f"{tokens / seconds:.1f} tok/s per request on average since the server started"
+    return f"{tokens / seconds:.1f} tok/s per request since it started"

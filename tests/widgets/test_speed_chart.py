@@ -1,10 +1,11 @@
 import pytest
 
 from slotview.engine.observe.observation import Observation
-from slotview.widgets.look import NO_LOOK
+from slotview.engine.snapshot import Totals
+from slotview.widgets.look import NO_LOOK, Look
 from slotview.widgets.speed_chart import SpeedChart
 from tests.widgets.host import drawn
-from tests.widgets.looks import history, look
+from tests.widgets.looks import attached, history, look
 
 
 def test_wide_charts_stand_side_by_side_with_units_and_scales() -> None:
@@ -33,6 +34,14 @@ def test_speeds_that_are_not_known_are_not_zero() -> None:
     text = drawn(SpeedChart(), NO_LOOK, 78, 9)
     assert "generation – tok/s" in text
     assert text.count("nothing measured yet") == 2
+
+
+def test_where_the_slots_are_not_shown_the_average_of_a_request_is_all_that_is_known() -> None:
+    snapshot = attached(None, totals=Totals(predicted_tokens=1600, predicted_seconds=92.4))
+    text = drawn(SpeedChart(), Look(snapshot), 78, 9)
+    assert text.count("unknown without the slots") == 2
+    assert "17.3 tok/s per request since it started" in text
+    assert "per request" not in drawn(SpeedChart(), Look(attached()), 78, 9)
 
 
 @pytest.mark.parametrize("height", [1, 2, 4, 6, 30])

@@ -423,7 +423,7 @@ def test_c84_the_slots_tell_the_true_speed() -> None:
 
 def test_c85_summed_seconds_are_per_request() -> None:
     totals = Totals(predicted_tokens=1600, predicted_seconds=92.4)
-    assert request_speed_meaning(totals) == "17.3 tok/s per request on average since the server started"
+    assert request_speed_meaning(totals) == "17.3 tok/s per request since it started"
     looks = [look(t * 1.0, *[generating(s, s, 1 + round(400 * t / 23)) for s in range(4)]) for t in range(20)]
     assert watch(looks).generation_rate == pytest.approx(4 * 400 / 23, rel=0.02)
 
