@@ -29,6 +29,11 @@ def _reason(stop: StopType) -> str:
     return "stop" if stop in (StopType.EOS, StopType.WORD) else "length"
 
 
+def _finished(text: str, result: Final) -> str:
+    """The text or the tail of a result without a character that is not finished, which chats do not show."""
+    return text[: len(text) - result.n_unfinished]
+
+
 def _usage(result: Final) -> Json:
     return {
         "completion_tokens": result.n_decoded,
@@ -150,7 +155,7 @@ class ChatShape(Shape):
         choice: Json = {
             "finish_reason": _reason(result.stop_type),
             "index": result.index,
-            "message": self.reader.read_all(result.text).message,
+            "message": (self.reader.read(_finished(result.text, result)) or Said(content=result.text)).message,
         }
         if logprobs := self._all_logprobs(result):
             choice["logprobs"] = logprobs
@@ -179,7 +184,7 @@ class ChatShape(Shape):
 
     def last(self, result: Final) -> list[Json]:
         """What was held back, the reason, then usage where asked for; timings on the last object."""
-        group = self._added(result.index, result.tail, is_all=True)
+        group = self._added(result.index, _finished(result.tail, result), is_all=True)
         group.append(self._chunk(result.index, {}, _reason(result.stop_type)))
         if self.options.include_usage:
             group.append(self._chunk(result.index, None) | {"usage": _usage(result)})
@@ -190,8 +195,7 @@ class ChatShape(Shape):
         """The chunks of an output that gets more text; at its end also what might have been the beginning of a tag."""
         before = self.said.get(index) or (Said() if self.repeats else self.reader.read(""))
         text = self.texts[index] = self.texts.get(index, "") + text
-        read = self.reader.read_all if is_all and text.strip() else self.reader.read
-        said = read(text) or before
+        said = self.reader.read(text) or (Said(content=text) if is_all and text.strip() else before)
         self.said[index] = said
         return [self._chunk(index, delta) for delta in said.added_to(before)]
 

@@ -60,10 +60,6 @@ class AnswerReader:
             return Said() if start.startswith(text) else Said(content=text)
         return _split(_behind(text, self.tags.start), self.tags.end)
 
-    def read_all(self, generated: str) -> Said:
-        """The same for a text that is complete: nothing is waited for where nothing else is said."""
-        return self.read(generated) or Said(content=generated)
-
 
 PLAIN_ANSWER = AnswerReader()
 

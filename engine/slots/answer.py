@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .job import CompletionJob
 from .slot import Slot
+from .stop import incomplete_bytes
 from .task import Failed, Final, Partial, Progress, Started, StopType, Timings, TokenProbs
 
 __all__ = ["cancelled", "final", "partial", "progress", "started"]
@@ -44,6 +45,7 @@ def final(slot: Slot, n_dropped_probs: int = 0) -> Final:
     job = _job(slot)
     text = bytes(slot.text)
     unsent = text[slot.n_sent :] if job.params.stream else text
+    unfinished = text[len(text) - incomplete_bytes(text) :]
     return Final(
         task=job.task,
         index=job.index,
@@ -62,6 +64,7 @@ def final(slot: Slot, n_dropped_probs: int = 0) -> Final:
         prompt=job.prompt if job.resume is None else job.resume.prompt,
         params=job.params,
         probs=tuple(slot.probs[: max(0, len(slot.probs) - n_dropped_probs)]),
+        n_unfinished=len(unfinished.decode("utf-8", "replace")),
     )
 
 

@@ -149,7 +149,10 @@ class Partial(Result):
 
 @dataclass(frozen=True, slots=True)
 class Final(Result):
-    """The end of a completion (spec §7.9). ``text`` is the whole answer, ``tail`` what no `Partial` has carried."""
+    """The end of a completion (spec §7.9). ``text`` is the whole answer, ``tail`` what no `Partial` has carried.
+
+    ``n_unfinished``: how many of their last characters stand for the bytes of one that is not finished.
+    """
 
     is_last: ClassVar[bool] = True
 
@@ -168,6 +171,7 @@ class Final(Result):
     prompt: TokenIds
     params: TaskParams
     probs: tuple[TokenProbs, ...] = ()
+    n_unfinished: int = 0
 
 
 @dataclass(frozen=True, slots=True)

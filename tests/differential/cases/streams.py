@@ -96,6 +96,11 @@ def characters(c: Client) -> None:
     assert isinstance(pieces, dict)
     first = pieces["tokens"][0]["id"]
     c.complete("A", 5, logit_bias=[[first, 100]], n_probs=1)
+    for length in (1, 2, 4):
+        for text in ("A", "日"):
+            chat = {"messages": [{"role": "user", "content": text}], "max_tokens": length, "temperature": 0}
+            c.ask("/v1/chat/completions", {**chat, "logit_bias": [[first, 100]], "stream": length == 1})
+            c.ask("/v1/chat/completions", {**chat, "logit_bias": [[first, 100]]})
     for token in range(130, 260, 13):
         c.complete("A", 3, logit_bias=[[token, 100]])
     c.complete("日本語", 3)
