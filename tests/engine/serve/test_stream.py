@@ -12,6 +12,7 @@ from starlette.types import Message
 
 from slotview.engine.flags import parse_flags
 from slotview.engine.host import EngineHost, Sink
+from slotview.engine.model.sampling_params import SamplingParams
 from slotview.engine.serve import stream as module
 from slotview.engine.serve.params import read_params
 from slotview.engine.serve.running import RunningRequest
@@ -126,7 +127,9 @@ async def test_a_stream_that_nobody_reads_is_given_up_before_it_fills_the_memory
     with Face("-c 16384 -np 1") as face:
         assert face.host
         request = RunningRequest(face.host)
-        request.post([face.host.core.model.tokenizer.encode("hello")], TaskParams(n_predict=15000, stream=True))
+        greedy = SamplingParams(temperature=0)  # which never ends by itself over a stub model
+        prompt = face.host.core.model.tokenizer.encode("hello")
+        request.post([prompt], TaskParams(n_predict=15000, stream=True, sampling=greedy))
         while not face.is_quiet:
             await asyncio.sleep(0.001)
         assert face.host.core.metrics.n_decode < 5000
