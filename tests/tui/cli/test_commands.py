@@ -76,6 +76,7 @@ def test_the_shell_offers_the_engines_options_where_they_are_taken(typed: str, o
         (("--theme", "no such"), "there is no theme no such; there are: slotview-dark"),
         (("demo", "--theme", "no such"), "there is no theme no such"),
         (("attach",), "attach needs a URL"),
+        (("run", "--server-bin", "no-such", "--", "-m", "x"), "no-such: no such program"),
         (("attach", "--once", "--json"), "--once looks at one server"),
         (("attach", "http://x", "--once", "--record", "x"), "a single look goes to a file with --once --json > FILE"),
         (("complete", "hi", "--lora", "x"), "no LoRA adapters"),

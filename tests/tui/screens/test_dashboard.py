@@ -273,6 +273,18 @@ async def test_requests_are_listed_opened_and_cancelled() -> None:
         assert [ticket.state.is_over for ticket in backend.tickets] == [True, False, False]
 
 
+async def test_all_requests_are_cancelled_with_one_key_which_says_how_many() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        app.dashboard.fire([FireRequest("Once upon a time", count=3)])
+        await look(pilot)
+        await pilot.press("1", "X")
+        await assert_shows(pilot, "3 requests are being cancelled")
+        assert all(ticket.state.is_over for ticket in backend.tickets)
+        await pilot.press("X")
+        await assert_shows(pilot, "no request is open")
+
+
 async def test_an_opened_request_says_how_long_it_has_waited_so_far() -> None:
     app, backend = make_app(replace(WORKING, time=103.2))
     async with run(app, (120, 36)) as pilot:
