@@ -22,6 +22,9 @@ OVERDUE = 1.5
 CALM_METRICS_BUILD = 10423
 """Before about this build (August 2026), reading /metrics kept a model from falling asleep (spec §10.2)."""
 
+_NEW_COUNTER = "prompt_tokens_cached_total"
+"""The builds of 2026 that have it are the newer ones; it tells where a build does not know its number."""
+
 MODEL_ROUTES = (Route.PROPS, Route.SLOTS, Route.METRICS)
 """Endpoints about one model, which has to be named if a router is asked."""
 
@@ -132,7 +135,8 @@ class Known:
         if self.state(Route.METRICS) is not EndpointState.OK:
             return False
         number = build_number(self.props.build if self.props else None)
-        return not (self.may_sleep and number is not None and number < CALM_METRICS_BUILD)
+        is_calm = _NEW_COUNTER in self.metrics if number is None else number >= CALM_METRICS_BUILD
+        return is_calm or not self.may_sleep
 
     @property
     def holds(self) -> bool:

@@ -167,10 +167,19 @@ def test_a_model_that_woke_is_looked_at_again() -> None:
     assert 30 < simulation.times("/slots")[0] < 31.5
 
 
-def test_metrics_of_an_old_build_that_can_sleep_are_read_only_with_a_look() -> None:
-    simulation = Simulation(server(build_info="b8000-0123abcd"))
+@pytest.mark.parametrize("build", ["b8000-0123abcd", "b0-unknown"])
+def test_metrics_of_an_old_build_that_can_sleep_are_read_only_with_a_look(build: str) -> None:
+    simulation = Simulation(server(build_info=build))
     simulation.run(100)
     assert len(simulation.times("/metrics")) == len(simulation.times("/slots")) <= 9
+
+
+def test_a_new_counter_tells_that_a_build_without_a_number_lets_its_model_sleep() -> None:
+    new = metrics(requests_processing=0, requests_deferred=0, n_decode_total=5, prompt_tokens_cached_total=0)
+    simulation = Simulation(server(metrics=new, build_info="b0-unknown"))
+    simulation.run(300)
+    assert len(simulation.times("/slots")) < 9
+    assert len(simulation.times("/metrics")) > 100
 
 
 @pytest.mark.parametrize(("every", "expected"), [(0, range(1)), (10, range(9, 12)), (None, range(95, 102))])
