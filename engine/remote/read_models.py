@@ -16,6 +16,8 @@ FAILED = "failed"
 AT_PEER = "at a peer"
 """The state of a model that llama-swap only passes requests on for: it has no path to its slots."""
 
+_NEVER_RAN = 10  # as builds of about May 2026 tell of every model that was not loaded yet (measured with b9093)
+
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
@@ -71,7 +73,7 @@ def _entries(rows: list[Any]) -> Iterable[ModelEntry]:
 def _state(status: object) -> str:
     """A router's word, or `FAILED`."""
     fields: Mapping[str, Any] = as_map(status)
-    if fields.get("failed") is True:
+    if fields.get("failed") is True and fields.get("exit_code") != _NEVER_RAN:
         return FAILED
     return as_text(fields.get("value"), 40) or as_text(status, 40) or ""
 

@@ -10,6 +10,7 @@ from slotview.engine.backend import BackendError, FireRequest, SlotAction
 from slotview.engine.events import Notice, TaskEnded
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.picture import picture
+from slotview.engine.remote.read_models import read_models
 from slotview.engine.remote.verdict import judge
 from slotview.engine.snapshot import HealthState
 from tests.engine.remote.recorded import body, has_looked, healthy, metrics, recorded, slot, watching
@@ -358,3 +359,10 @@ def test_props_of_a_model_are_not_taken_for_those_of_the_next() -> None:
         snapshot = backend.latest()
     assert snapshot.slots is None
     assert snapshot.facts.n_slots is None
+
+
+@pytest.mark.parametrize(("exit_code", "state"), [(10, "unloaded"), (1, "failed"), (256, "failed"), (None, "failed")])
+def test_a_router_of_may_2026_calls_models_failed_that_never_ran(exit_code: int | None, state: str) -> None:
+    status = {"value": "unloaded", "failed": True} | ({} if exit_code is None else {"exit_code": exit_code})
+    (entry,) = read_models({"data": [{"id": "b", "status": status}]}) or ()
+    assert entry.state == state
