@@ -31,6 +31,15 @@ class Follower:
         self._at: float | None = None
         self._gone: dict[int, tuple[int | None, int | None]] = {}
 
+    def after_retune(self) -> Follower:
+        """A new one that knows what tasks have decoded: queued again, they keep that, while prompts begin anew."""
+        fresh = Follower()
+        for track in list(self.tracks.values()):
+            self._drop(track)
+        for task, (decoded, _) in self._gone.items():
+            fresh._remember(task, decoded, None)
+        return fresh
+
     def answer(self, snapshot: Snapshot) -> list[TaskTrack]:
         """Take in an answer about the slots; return the tracks of tasks that are no longer there."""
         at = answered_at(snapshot)

@@ -24,13 +24,17 @@ _NO_RATES: Mapping[int, SlotRate] = MappingProxyType({})
 class _Life:
     """Everything that belongs to one run of the server and ends with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, follower: Follower | None = None) -> None:
         self.rates = _NO_RATES
         self.generation_rate: float | None = None
         self.prompt_rate: float | None = None
-        self._follower = Follower()
+        self._follower = follower or Follower()
         self._memory = Memory()
         self._keeper = FindingKeeper(RULES)
+
+    def after_retune(self) -> _Life:
+        """The next life, in which the tasks of this one go on."""
+        return _Life(self._follower.after_retune())
 
     def note(self, events: Sequence[Event]) -> None:
         """Take in what happened since the last look."""
@@ -101,7 +105,7 @@ class Observer:
         anew = counters_fell(self._totals, snapshot.totals) or (last is not None and has_restarted(last, snapshot))
         retuned = any(isinstance(event, Retuned) for event in events)
         if anew or retuned:
-            self._life = _Life()
+            self._life = self._life.after_retune() if retuned else _Life()
             self._broken = True
             is_own_doing = retuned or self._slept or snapshot.poll is None
             self._restarts += not is_own_doing

@@ -172,6 +172,22 @@ def test_a_retune_begins_afresh_and_is_no_restart() -> None:
     assert seen.generation_rate is None
 
 
+def test_a_task_that_was_queued_again_by_a_retune_counts_no_token_twice() -> None:
+    looks = [
+        (look(0.0, generating(0, 1, 10), generating(1, 2, 10), poll=None), []),
+        (look(1.0, generating(0, 1, 90), generating(1, 2, 90), poll=None), []),
+        (look(1.2, idle(0), poll=None), [Retuned(1.1, "-np 1")]),
+        (look(1.5, prefilling(0, 1, 0, n_decoded=90), poll=None), []),
+        (look(2.2, generating(0, 1, 100), poll=None), []),
+        (look(2.3, idle(0), poll=None), [Retuned(2.3, "-np 1")]),
+        (look(2.6, prefilling(0, 2, 0, n_decoded=90), poll=None), []),
+        (look(3.3, generating(0, 2, 95), poll=None), []),
+    ]
+    rates = [seen.generation_rate for seen in watch_all(looks)]
+    assert rates[3:5] == [pytest.approx(0.0), pytest.approx(10.0)]
+    assert rates[6:] == [pytest.approx(0.0), pytest.approx(5.0)]
+
+
 def test_a_server_that_hides_its_slots_still_has_a_history() -> None:
     observer = Observer()
     bare = look(0.0, waiting=2)
