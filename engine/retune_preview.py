@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from .backend import RetunePreview
 from .context import ContextPlan
+from .plural import plural
 from .snapshot import Snapshot
 
 __all__ = ["planned", "preview_of"]
@@ -33,7 +34,7 @@ def preview_of(plan: ContextPlan, snapshot: Snapshot) -> RetunePreview:
     cached = snapshot.pool.cached or 0
     notes: list[str] = []
     if running:
-        notes.append(f"{running} running requests are queued again; about {again} tokens are processed again")
+        notes.append(f"{plural(running, 'running request')} queued again; about {again} tokens are processed again")
     if cached:
         notes.append(f"{cached} tokens kept in idle slots are lost; their prompts are processed again when repeated")
     command = " ".join(("slotview", *plan.flags.arguments()))

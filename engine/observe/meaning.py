@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..plural import plural
 from ..snapshot import HealthState, KvPool, SlotView, Snapshot, Totals, WaitingView
-from .words import count, percent, plural
+from .words import count, percent
 
 __all__ = [
     "AS_LAST_REPORTED",

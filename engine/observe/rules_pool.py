@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..plural import plural
 from ..snapshot import KvPool, SlotView
 from .observation import Finding
 from .scene import Rule, Scene
-from .words import count, percent, plural
+from .words import count, percent
 
 __all__ = ["RULES"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..plural import plural
 from ..snapshot import SlotView, WaitingRequest
 from .observation import Finding
 from .scene import Rule, Scene
-from .words import ids, plural
+from .words import ids
 
 __all__ = ["RULES"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from ..context import pad256
+from ..plural import plural
 from ..snapshot import HealthState, SlotState, SlotView
 from .continuity import answered_at
 from .observation import Finding
 from .scene import Rule, Scene
-from .words import count, duration, ids, plural
+from .words import count, duration, ids
 
 __all__ = ["RULES"]
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..context import pad256, slots_for_each
+from ..plural import plural
 from .departures import Departure
 from .observation import Finding
 from .scene import Rule, Scene
-from .words import count, duration, plural
+from .words import count, duration
 
 __all__ = ["RULES"]
 

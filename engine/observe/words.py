@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..snapshot import SlotView
 
-__all__ = ["count", "duration", "ids", "percent", "plural"]
+__all__ = ["count", "duration", "ids", "percent"]
 
 SHOWN = 4  # slots named in a line; the rest are only counted
 
@@ -19,11 +19,6 @@ def count(number: float) -> str:
 def percent(share: float) -> str:
     """``28 %``; never rounded up to 100."""
     return f"{min(99, round(share * 100)) if share < 1 else round(share * 100)} %"
-
-
-def plural(number: int, noun: str) -> str:
-    """``1 slot``, ``2 slots``."""
-    return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
 
 
 def ids(slots: Iterable[SlotView]) -> str:

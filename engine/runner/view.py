@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..context import LaunchFlags
+from ..plural import plural
 from ..snapshot import Snapshot
 from .log_reader import ChildFacts
 
@@ -38,7 +39,7 @@ def lost_requests(snapshot: Snapshot) -> str:
     if snapshot.busy is None:
         return "all requests"
     if snapshot.waiting.count is None:
-        return f"{snapshot.busy} running requests and all that wait"
+        return f"{plural(snapshot.busy, 'running request')} and all that wait"
     if snapshot.busy == snapshot.waiting.count == 0:
         return "no request"
     return f"{snapshot.busy} running and {snapshot.waiting.count} waiting requests"

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..backend import RetuneReport
 from ..events import Event, Retuned
+from ..plural import plural
 from .job import ActionJob, CancelJob, CompletionJob, Job
 from .metrics import Metrics
 from .resume import Resume
@@ -111,7 +112,7 @@ def _report(taken: TakenWork, state: CoreState) -> RetuneReport:
     fitting = [run for run in taken.running if len(run.job.prompt) < limit]
     n_again = sum(run.n_computed for run in fitting)
     n_ended = len(taken.running) - len(fitting)
-    summary = f"{len(fitting)} running requests queued again, {n_again} tokens are processed again"
+    summary = f"{plural(len(fitting), 'running request')} queued again, {n_again} tokens are processed again"
     if not taken.running:
         summary = "no request was running"
     if n_ended:

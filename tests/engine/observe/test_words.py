@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.observe.words import count, duration, ids, percent, plural
+from slotview.engine.observe.words import count, duration, ids, percent
+from slotview.engine.plural import plural
 
 from .polls import idle
 

@@ -8,6 +8,7 @@ import pytest
 
 from slotview.engine.backend import RetuneReport
 from slotview.engine.events import Retuned, TaskStarted
+from slotview.engine.retune_preview import preview_of
 from slotview.engine.slots.core import Core
 from slotview.engine.snapshot import SlotState
 from tests.engine.slots.desk import STEP_US, Desk, numbered, plan_of
@@ -40,6 +41,16 @@ def test_running_requests_go_on_to_the_text_they_would_have_had() -> None:
 
 def test_a_retune_of_idle_slots_counts_nothing() -> None:
     assert retune(Desk(parallel=4, ctx_size=2048), parallel=2, ctx_size=2048).summary == "no request was running"
+
+
+def test_one_request_is_told_in_the_singular() -> None:
+    desk = Desk(parallel=4, ctx_size=2048)
+    desk.post(numbered(10, 0), n_predict=40)
+    desk.step(5)
+    plan = plan_of(desk.model.n_ctx_train, parallel=2, ctx_size=2048)
+    notes = preview_of(plan, desk.core.snapshot(desk.now)).notes
+    assert notes[-1].startswith("1 running request queued again; about ")
+    assert retune(desk, parallel=2, ctx_size=2048).summary.startswith("1 running request queued again, ")
 
 
 def test_waiting_for_a_slot_again_is_told_from_the_retune_on_and_is_no_time_of_generation() -> None:
