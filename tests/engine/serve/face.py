@@ -20,13 +20,19 @@ from slotview.engine.serve.http_server import bind, make_server
 from slotview.engine.serve.state import ServerState, read_keys
 from tests.engine.stub_model import StubModel
 
-__all__ = ["Answer", "Face", "until"]
+__all__ = ["HALVES", "Answer", "Face", "until"]
 
 TEMPLATE = (
     "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
     "{% if add_generation_prompt %}<assistant>{% endif %}"
 )
 PATIENCE = 20.0
+HALVES = [
+    (b"GET /hea", b""),
+    (b"GET /health HTTP/1.1\r\nHost: x\r\n", b"HTTP/1.1 400"),
+    (b"POST /tokenize HTTP/1.1\r\nContent-Length: 9\r\n\r\n{", b"HTTP/1.1 400"),
+]
+"""Requests that do not go on, and how the answer begins that they get when they are given up."""
 
 
 def until(seen: Callable[[], object]) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from .face import Face, until
+from .face import HALVES, Face, until
 
 LONG = {"prompt": "hello", "n_predict": 8000, "ignore_eos": True}
 HEALTH = b"GET /health HTTP/1.1\r\n\r\n"
@@ -26,14 +26,7 @@ def test_a_client_that_goes_away_after_sending_more_frees_its_slot(sent: bytes) 
         assert face.host.core.metrics.n_decode < 5000
 
 
-@pytest.mark.parametrize(
-    ("half", "answer"),
-    [
-        (b"GET /hea", b""),
-        (b"GET /health HTTP/1.1\r\nHost: x\r\n", b"HTTP/1.1 400"),
-        (b"POST /tokenize HTTP/1.1\r\nContent-Length: 9\r\n\r\n{", b"HTTP/1.1 400"),
-    ],
-)
+@pytest.mark.parametrize(("half", "answer"), HALVES)
 def test_half_a_request_behind_a_whole_one_is_given_up_after_the_timeout(half: bytes, answer: bytes) -> None:
     with Face("-np 1", timeout=0.2) as face, face.send(HEALTH + half) as link:
         text = b""

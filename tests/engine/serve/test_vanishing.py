@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from .face import Face, until
+from .face import HALVES, Face, until
 
 LONG = {"prompt": "hello", "n_predict": 8000, "ignore_eos": True}
 
@@ -79,14 +79,7 @@ def test_a_head_or_half_a_body_and_then_nothing_holds_up_nobody() -> None:
         assert face.is_quiet
 
 
-@pytest.mark.parametrize(
-    ("sent", "answer"),
-    [
-        (b"GET /hea", b""),
-        (b"GET /health HTTP/1.1\r\nHost: x\r\n", b"HTTP/1.1 400"),
-        (b"POST /tokenize HTTP/1.1\r\nContent-Length: 9\r\n\r\n{", b"HTTP/1.1 400"),
-    ],
-)
+@pytest.mark.parametrize(("sent", "answer"), HALVES)
 def test_a_request_that_does_not_go_on_is_given_up_after_the_timeout(sent: bytes, answer: bytes) -> None:
     with Face("-np 1", timeout=0.2) as face, face.send(sent) as link:
         assert link.recv(12) == answer
