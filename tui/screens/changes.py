@@ -88,7 +88,7 @@ class ChangingScreen(Screen[None]):
     async def _fire_form(self, form: FireForm) -> None:
         cast("BaseApp[None]", self.app).last_fire = form
         requests = form.requests()
-        if await self._confirmed(f"send {sum(request.count for request in requests)} prompts to"):
+        if await self._confirmed(f"send {plural(sum(request.count for request in requests), 'prompt')} to"):
             self.fire(requests)
 
     def fire(self, requests: list[FireRequest]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
@@ -65,6 +66,10 @@ class Dialog(ModalScreen[AnswerT | None]):
         box.border_title = self.title_text().replace("[", r"\[")
         yield box
         yield KeyLine()
+
+    def dismiss(self, result: AnswerT | None = None) -> AwaitComplete:
+        """Close with an answer, once: a key held down answers again before the screen below has taken over."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def action_leave(self) -> None:
         """Go back."""
