@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from .context import LaunchFlags
 from .events import EventBatch
@@ -49,8 +50,7 @@ class RetuneMode(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """What a backend can do. ``confirm`` names the server if changes to it must be confirmed once per run."""
 
     fire: bool = False
@@ -62,8 +62,7 @@ class Capabilities:
     confirm: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FireRequest:
+class FireRequest(Struct, frozen=True):
     """One prompt to send ``count`` times at once. None = the server's default."""
 
     prompt: str
@@ -91,8 +90,7 @@ class RequestState(StrEnum):
         return self in (RequestState.DONE, RequestState.FAILED, RequestState.CANCELLED)
 
 
-@dataclass(frozen=True, slots=True)
-class RequestView:
+class RequestView(Struct, frozen=True):
     """A fired request as the screen shows it. Times are seconds; None = not known (yet)."""
 
     number: int
@@ -141,8 +139,7 @@ class Ticket(Protocol):
         """Cancel it; its slot is freed at the next step boundary."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetunePreview:
+class RetunePreview(Struct, frozen=True):
     """What other launch flags would do, before anything happens. Counts are tokens, sizes bytes, None = unknown.
 
     ``error`` says in one line why a server cannot start with these flags. ``log`` holds llama-server's own lines,
@@ -165,8 +162,7 @@ class RetunePreview:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RetuneReport:
+class RetuneReport(Struct, frozen=True):
     """What a retune did: requests queued again, tokens processed again, requests ended because they no longer fit."""
 
     summary: str
@@ -183,8 +179,7 @@ class SlotAction(StrEnum):
     ERASE = "erase"
 
 
-@dataclass(frozen=True, slots=True)
-class SlotActionResult:
+class SlotActionResult(Struct, frozen=True):
     """What a slot action did, in one line, and how many tokens it concerned."""
 
     action: SlotAction

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .context_lines import ContextLine, log_lines, notes
 from .kv_size import KV_TYPES, KvShape, kv_bytes
@@ -29,8 +30,7 @@ class ContextError(ValueError):
     """Flags that nothing can start with; the text is one line that says which flag is wrong and what would work."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchFlags:
+class LaunchFlags(Struct, frozen=True):
     """The launch flags that determine slots and context (spec §1.2).
 
     ``ctx_size`` None = no ``-c`` given, 0 = ``-c 0``. ``parallel`` below 0 = automatic. Sizes are tokens,
@@ -75,8 +75,7 @@ class LaunchFlags:
         return words
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True):
     """What the arithmetic needs to know of a model. ``shape`` None = sizes in bytes are not known.
 
     ``compute_bytes``: working memory of a step, beside weights and KV.
@@ -90,8 +89,7 @@ class ModelFacts:
     rope_scale: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class ContextPlan:
+class ContextPlan(Struct, frozen=True):
     """What the flags amount to, in tokens. ``n_ctx_seq``: cells per stream; ``slot_n_ctx``: a slot's limit.
 
     ``log`` holds llama-server's lines in its order; ``notes`` say in plain words what they mean.

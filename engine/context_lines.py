@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .kv_size import KV_TYPES, kv_bytes
 
@@ -16,8 +18,7 @@ __all__ = ["ContextLine", "log_lines", "notes"]
 MIB = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ContextLine:
+class ContextLine(Struct, frozen=True):
     """A log line: level W, I, or T (trace: only with ``-lv 4``), the prefix llama-server gives it, and the text."""
 
     level: str

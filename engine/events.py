@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from threading import Condition
 from typing import Literal
+
+from msgspec import Struct
 
 __all__ = [
     "ContextShifted",
@@ -33,15 +34,13 @@ HowChosen = Literal["id", "lcp", "lru"]
 Severity = Literal["information", "warning", "error"]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True, omit_defaults=True):
     """Base of all events; ``time`` is seconds on the backend's clock."""
 
     time: float
 
 
-@dataclass(frozen=True, slots=True)
-class SlotChosen(Event):
+class SlotChosen(Event, frozen=True):
     """A slot was picked for a task.
 
     ``similarity``: share of the prompt that the slot already holds. ``keep``: share of its tokens that stay.
@@ -54,16 +53,14 @@ class SlotChosen(Event):
     keep: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDeferred(Event):
+class TaskDeferred(Event, frozen=True):
     """No slot was free, or the pinned one was busy: the task waits."""
 
     task: int
     id_slot: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStarted(Event):
+class TaskStarted(Event, frozen=True):
     """A task took a slot after waiting ``waited`` seconds in the queues."""
 
     slot: int
@@ -72,8 +69,7 @@ class TaskStarted(Event):
     n_prompt: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskEnded(Event):
+class TaskEnded(Event, frozen=True):
     """A task left its slot.
 
     ``reason``: eos, limit, word, none, error, cancel, or "unseen" (it ended between two polls, so nobody knows why).
@@ -91,31 +87,27 @@ class TaskEnded(Event):
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRefused(Event):
+class RequestRefused(Event, frozen=True):
     """A request that was fired from here was refused before any task of it was seen."""
 
     number: int
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Purged(Event):
+class Purged(Event, frozen=True):
     """An idle slot's cached tokens were dropped to make room in the unified pool (spec §3.3)."""
 
     slot: int
     n_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class PoolFull(Event):
+class PoolFull(Event, frozen=True):
     """The pool had no room left: ``n_tasks`` running tasks ended with an error (spec §3.3)."""
 
     n_tasks: int
 
 
-@dataclass(frozen=True, slots=True)
-class ContextShifted(Event):
+class ContextShifted(Event, frozen=True):
     """A slot discarded ``n_discard`` tokens after the first ``n_keep`` (spec §6.2)."""
 
     slot: int
@@ -125,16 +117,14 @@ class ContextShifted(Event):
     n_discard: int
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine(Event):
+class LogLine(Event, frozen=True):
     """One line of a server's log: level letter I, W, E or D, and the text with its prefix."""
 
     level: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Retuned(Event):
+class Retuned(Event, frozen=True):
     """The engine was rebuilt with other flags."""
 
     summary: str
@@ -142,16 +132,14 @@ class Retuned(Event):
     n_tokens_again: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Notice(Event):
+class Notice(Event, frozen=True):
     """Something the user should read: a restart of the server, a lost connection, a warning."""
 
     text: str
     severity: Severity = "information"
 
 
-@dataclass(frozen=True, slots=True)
-class EventBatch:
+class EventBatch(Struct, frozen=True):
     """Events after a cursor, the next cursor, and how many were lost because the ring overflowed."""
 
     events: tuple[Event, ...] = ()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
+from msgspec import Struct
 
 from .flag_words import effort, file_text, json_object, samplers, token_bias
 from .kv_size import KV_TYPES
@@ -26,8 +27,7 @@ class Kind(StrEnum):
     WORDS = "words"  # one word each time, adds up
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """One option. ``field`` is where its value goes (``group.name``); ``negative`` names switch it off.
 
     ``read`` turns a text into the value and raises `ValueError`.
@@ -41,7 +41,7 @@ class Flag:
     negative: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
-    choices: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    choices: Mapping[str, object] = msgspec.field(default_factory=dict)
     complaint: str = ""
     warning: str = ""
     read: Callable[[str], object] = str

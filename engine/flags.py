@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from .context import LaunchFlags
 from .flag_reader import FlagReader
@@ -19,8 +21,7 @@ EVERYTHING, NOTHING = 2**31 - 1, -1  # verbosities
 DEBUG = ("LLAMA_TRACE", "LLAMA_SERVER_SLOTS_DEBUG", "LLAMA_SERVER_SLOTS_N_DIFF")  # variables that have no flag
 
 
-@dataclass(frozen=True, slots=True)
-class HttpFlags:
+class HttpFlags(Struct, frozen=True):
     """Flags of the HTTP side (spec §1.4). ``timeout`` and ``sse_ping_interval`` in seconds."""
 
     host: str = "127.0.0.1"
@@ -31,7 +32,7 @@ class HttpFlags:
     metrics: bool = False
     props: bool = False
     slot_save_path: str = ""
-    api_keys: tuple[str, ...] = field(default=(), repr=False)
+    api_keys: tuple[str, ...] = ()
     api_key_file: str = ""
     timeout: int = 3600
     sse_ping_interval: int = 30
@@ -48,9 +49,11 @@ class HttpFlags:
     cors_headers: str = "*"
     cors_credentials: bool = True
 
+    def __repr__(self) -> str:
+        return "HttpFlags(***)"  # keys are among them
 
-@dataclass(frozen=True, slots=True)
-class EngineFlags:
+
+class EngineFlags(Struct, frozen=True):
     """Everything the engine can be started with. ``warnings``: lines to print before it starts.
 
     ``debug``: the variables of `DEBUG` that are set and not 0.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 __all__ = ["KV_TYPES", "KvShape", "KvType", "kv_bytes", "row_bytes"]
 
 
-@dataclass(frozen=True, slots=True)
-class KvType:
+class KvType(Struct, frozen=True):
     """A storage type: values and bytes of one block. ``model/kv_types.py`` says how values are stored in it."""
 
     name: str
@@ -16,8 +15,7 @@ class KvType:
     block_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class KvShape:
+class KvShape(Struct, frozen=True):
     """What one cell holds in each layer: K and V of ``n_head_kv`` heads."""
 
     n_layer: int

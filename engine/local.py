@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
 
 from .backend import (
     BackendError,

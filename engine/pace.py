@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
+
+from msgspec import Struct
 
 __all__ = ["PROFILES", "DeviceProfile", "StepWork", "UnknownProfileError", "microseconds", "profile", "seconds"]
 
@@ -31,8 +32,7 @@ class StepWork(Protocol):
         """Busy slots while it runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceProfile:
+class DeviceProfile(Struct, frozen=True):
     """Times of one device running one model, in milliseconds.
 
     Generating takes ``step + per_slot × generating slots``; prompts take ``per_prompt`` for each slot whose prompt is

@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 __all__ = [
     "EMPTY",
@@ -44,8 +45,7 @@ class SlotState(StrEnum):
 _BUSY = (SlotState.PROMPT, SlotState.GENERATING, SlotState.BUSY)
 
 
-@dataclass(frozen=True, slots=True)
-class SlotView:
+class SlotView(Struct, frozen=True, omit_defaults=True):
     """One slot. Counts are tokens.
 
     ``n_tokens`` is what the slot's KV holds now, prompt and answer together (``n_prompt_tokens`` of /slots, spec §7.3).
@@ -76,8 +76,7 @@ class SlotView:
         return self.state in _BUSY
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRequest:
+class WaitingRequest(Struct, frozen=True, omit_defaults=True):
     """A request in the deferred queue, in queue order."""
 
     task: int
@@ -87,8 +86,7 @@ class WaitingRequest:
     kind: str = "completion"  # or "save", "restore", "erase"
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingView:
+class WaitingView(Struct, frozen=True, omit_defaults=True):
     """The deferred queue. If ``count`` is None, ``why`` says why it is unknown and what would reveal it.
 
     ``why`` beside a count says that it is older than the slots.
@@ -104,8 +102,7 @@ class WaitingView:
         return self.count if self.why is None else None
 
 
-@dataclass(frozen=True, slots=True)
-class KvPool:
+class KvPool(Struct, frozen=True, omit_defaults=True):
     """The KV cells of all slots together, in tokens.
 
     ``cells`` is the pool's size; if that is unknown, ``candidates`` lists what it could be. ``active`` counts the
@@ -133,8 +130,7 @@ class KvPool:
         return None if self.cells is None or self.used is None else max(0, self.cells - self.used)
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(Struct, frozen=True, omit_defaults=True):
     """Counters since the server started (spec §7.6); None = not reported."""
 
     prompt_tokens: float | None = None
@@ -167,8 +163,7 @@ class HealthState(StrEnum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True, omit_defaults=True):
     """The state in a word or two; what happened and what to do about it in one line each."""
 
     state: HealthState = HealthState.CONNECTING
@@ -197,8 +192,7 @@ class EndpointState(StrEnum):
     TOO_LARGE = "answer too large"
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointView:
+class EndpointView(Struct, frozen=True, omit_defaults=True):
     """One endpoint: its state, a note to show, when it last answered, and how many seconds that took."""
 
     state: EndpointState = EndpointState.UNKNOWN
@@ -207,8 +201,7 @@ class EndpointView:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PollView:
+class PollView(Struct, frozen=True, omit_defaults=True):
     """How often a remote server is polled. ``idle_gap``: the current gap between looks at /slots while it is idle."""
 
     interval: float
@@ -216,8 +209,7 @@ class PollView:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PaceView:
+class PaceView(Struct, frozen=True, omit_defaults=True):
     """How the embedded engine's steps are timed. ``lag`` above 1: this machine takes that many times as long."""
 
     profile: str = "off"
@@ -229,8 +221,7 @@ class PaceView:
         return self.profile != "off"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFacts:
+class ServerFacts(Struct, frozen=True, omit_defaults=True):
     """What stays the same while a server runs; None = not reported.
 
     ``source`` is "embedded", a URL without secrets, or a recording's name. ``n_ctx`` is the total of ``-c`` after
@@ -258,19 +249,18 @@ class ServerFacts:
     endpoints: Mapping[str, EndpointView] = field(default_factory=lambda: MappingProxyType({}))
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, omit_defaults=True):
     """Everything the screen shows at one moment. ``slots`` None = the server does not show its slots."""
 
     time: float = 0.0
     serial: int = 0
-    facts: ServerFacts = field(default_factory=ServerFacts)
-    health: Health = field(default_factory=Health)
+    facts: ServerFacts = ServerFacts()
+    health: Health = Health()
     slots: tuple[SlotView, ...] | None = None
     slots_at: float | None = None  # when the slots were reported; they age while a server does not answer
-    waiting: WaitingView = field(default_factory=WaitingView)
-    pool: KvPool = field(default_factory=KvPool)
-    totals: Totals = field(default_factory=Totals)
+    waiting: WaitingView = WaitingView()
+    pool: KvPool = KvPool()
+    totals: Totals = Totals()
     poll: PollView | None = None
     pace: PaceView | None = None
     is_replayed: bool = False  # from a recording: how it was then, not how it is now
@@ -286,8 +276,7 @@ class Snapshot:
         return None if self.slots_at is None else max(0.0, self.time - self.slots_at)
 
 
-@dataclass(frozen=True, slots=True)
-class SlotDetails:
+class SlotDetails(Struct, frozen=True, omit_defaults=True):
     """One slot's parameters, timings and text, as far as known; fetched on request, never part of a snapshot.
 
     ``view`` is the slot at the same moment.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from threading import Lock
 from typing import Any
+
+from msgspec.structs import replace
 
 from .backend import RequestState, RequestView
 

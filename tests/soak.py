@@ -16,11 +16,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from random import Random
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from slotview.engine.backend import BackendError, FireRequest
 from slotview.engine.flags import EngineFlags, parse_flags

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from slotview.engine.backend import Backend, FireRequest, RequestState, RequestView, Ticket
 from slotview.engine.events import Event, Notice

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+from msgspec import Struct
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
@@ -23,8 +24,7 @@ __all__ = ["ServerRow", "ServerTable"]
 _TONES = {HealthState.OK: "good", HealthState.ASLEEP: "dim", HealthState.CONNECTING: "waiting"}
 
 
-@dataclass(frozen=True, slots=True)
-class ServerRow:
+class ServerRow(Struct, frozen=True):
     """One server as of the last look; ``context``: the tokens held, and the size of the pool."""
 
     index: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import Struct
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
@@ -14,8 +15,7 @@ from textual.widgets import Static
 __all__ = ["Tab", "TabStrip"]
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(Struct, frozen=True):
     """One tab: the digit that opens it, the id of its pane, and its title."""
 
     number: int

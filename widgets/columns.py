@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .line import Line, Span, pad
 from .numbers import UNKNOWN
@@ -18,8 +20,7 @@ NOTHING: Line = ((UNKNOWN, "faint"),)
 _ROOM = 8  # cells for a column to grow by before gaps widen
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[RowT]):
+class Column(Struct, Generic[RowT], frozen=True):
     """A column; the one with the highest ``rank`` is the first to be left out.
 
     ``cell`` makes one span, which is padded, or several, which already fill the width. If ``widest`` is above
@@ -34,8 +35,7 @@ class Column(Generic[RowT]):
     widest: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Layout(Generic[RowT]):
+class Layout(Struct, Generic[RowT], frozen=True):
     """The columns that fit into a width, and the gap between them."""
 
     columns: tuple[Column[RowT], ...]

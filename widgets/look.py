@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from slotview.engine.backend import RequestView
 from slotview.engine.events import Event
@@ -12,8 +12,7 @@ from slotview.engine.snapshot import EMPTY, Snapshot
 __all__ = ["NO_LOOK", "Look"]
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """One moment as the screen shows it.
 
     ``requests`` are those fired from here, oldest first. ``events`` happened since the look before; each is in one look

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor
+
+from msgspec import Struct
 
 from slotview.engine.observe.observation import Point
 
@@ -18,8 +19,7 @@ _BRIDGED = 3.0
 """Seconds between two answers over which a value is assumed not to have changed."""
 
 
-@dataclass(slots=True)
-class Column:
+class Column(Struct):
     """One step of time: the mean of the values known in it; after a restart or a gap in it, only of the later ones."""
 
     total: float = 0.0

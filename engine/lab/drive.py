@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
 
 from ..events import Event, PoolFull, Purged, TaskStarted
 from ..model.sampling_params import SamplingParams
@@ -31,8 +31,7 @@ def measured(piece: Piece, taken: int) -> int:
     return taken
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """How one request went. Times are seconds; ``error`` is the line it ended with, if it failed."""
 
     waited: float
@@ -45,8 +44,7 @@ class Done:
     error: str | None = None
 
 
-@dataclass
-class Drive:
+class Drive(Struct):
     """One run. Afterwards, ``done`` holds what became of each request, ``now`` the time (µs) when all were done, and
     ``peak_active`` the most tokens that busy slots held.
     """

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..context import ContextError, ContextPlan, LaunchFlags, ModelFacts, plan_context
 from ..pace import DeviceProfile
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PlanResult", "PlanRow", "run_plan", "spread"]
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRow:
+class PlanRow(Struct, frozen=True):
     """How one set of flags did. Times are seconds, sizes tokens; None if nothing was measured.
 
     ``error`` says in one line why a server cannot start with the flags; the counts are then all zero. ``speed`` is the
@@ -59,8 +60,7 @@ class PlanRow:
         return self.error is None and self.n_failed == 0 and self.n_truncated == 0
 
 
-@dataclass(frozen=True, slots=True)
-class PlanResult:
+class PlanResult(Struct, frozen=True):
     """The rows in the order of the candidates. ``device`` names the profile, or says that this machine was measured."""
 
     workload: Workload

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 __all__ = ["Arrival", "Lengths", "Workload", "WorkloadError", "burst", "parse_workload", "poisson"]
 
@@ -18,8 +19,7 @@ class WorkloadError(ValueError):
     """A workload that makes no sense; the text is one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lengths:
+class Lengths(Struct, frozen=True):
     """Numbers of tokens: ``low``, uniform from ``low`` to ``high``, or around ``low`` with a long tail (log-normal)."""
 
     low: int
@@ -38,8 +38,7 @@ class Lengths:
         return str(self.low) if self.high is None else f"{self.low} to {self.high}"
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """A request: when it arrives (seconds), and the tokens of its prompt and of its answer."""
 
     at: float
@@ -47,8 +46,7 @@ class Arrival:
     n_answer: int
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """Arrivals in order of time. The first ``shared`` tokens are the same in all prompts; ``seed`` makes the rest."""
 
     about: str

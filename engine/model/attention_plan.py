@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from .arrays import CellIds, Floats
 from .interface import SequenceRun
@@ -30,8 +30,7 @@ LEAST_COST_TO_SHARE = 512
 """`Span.cost` for which a thread more is worth the hand-over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """One token each of B sequences.
 
     ``tokens``: [B] their places in the batch, a slice where they follow each other. ``rows``: [B, T] the rows of the KV
@@ -49,8 +48,7 @@ class Group:
         return n, length
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """``n`` tokens of a sequence, from place ``begin`` of the batch on; the last of them sees ``n_cells`` cells.
 
     ``rows``: the rows of the KV store to read, a slice where they follow each other.
@@ -67,8 +65,7 @@ class Span:
         return self.n_cells * (1 + self.n // 4)
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionPlan:
+class AttentionPlan(Struct, frozen=True):
     """What one batch needs, the same in all layers. ``spans``: a list for each thread that has some."""
 
     groups: Sequence[Group]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from mmap import mmap
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from .quants import OTHER_TYPES, QUANTS
@@ -36,8 +36,7 @@ class ModelFileError(Exception):
     """The file cannot be used as a model; the text is one line that says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class TensorInfo:
+class TensorInfo(Struct, frozen=True):
     """Where one tensor lies. ``shape`` is NumPy's order: rows first, the contiguous dimension last."""
 
     name: str
@@ -48,8 +47,7 @@ class TensorInfo:
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class GgufHeader:
+class GgufHeader(Struct, frozen=True):
     """Everything before the weights. ``arrays`` holds strings as bytes and numbers as views into the file."""
 
     version: int

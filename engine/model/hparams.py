@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from .gguf_header import GgufHeader, ModelFileError, Scalar
 
@@ -15,8 +16,7 @@ RopeScalingType = Literal["none", "linear", "yarn"]
 MAX_DIMENSION = 1 << 31
 
 
-@dataclass(frozen=True, slots=True)
-class RopeScaling:
+class RopeScaling(Struct, frozen=True):
     """How positions are stretched. ``factor`` 1 = not at all; ``n_ctx_orig`` matters for ``yarn`` only.
 
     ``attn_factor`` lengthens rotated q and k. The keys ``yarn_*`` are not read, as llama.cpp reads them for other
@@ -29,8 +29,7 @@ class RopeScaling:
     attn_factor: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class HParams:
+class HParams(Struct, frozen=True):
     """Sizes of the network.
 
     ``rope_dim`` leading values of each head are rotated in neighbouring pairs (2i, 2i+1). ``tied``: the output layer is

@@ -6,10 +6,10 @@ Shapes: n = tokens of one sequence in this batch, R = rows of logits asked for, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from ..kv_size import KvShape
@@ -18,8 +18,7 @@ from .arrays import CellIds, Floats, TokenIds
 __all__ = ["CellIds", "Floats", "KvShape", "KvStore", "Model", "SequenceRun", "TokenIds", "Tokenizer"]
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceRun:
+class SequenceRun(Struct, frozen=True):
     """The new tokens of one sequence in a batch.
 
     ``tokens``: [n]. ``cells``: [first_pos + n], the cell of every position of the sequence, new ones at the end; a view

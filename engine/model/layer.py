@@ -7,10 +7,10 @@ with the same input are one matrix.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from .arrays import Floats
 from .hparams import HParams
@@ -24,8 +24,7 @@ QKV = ("attn_q", "attn_k", "attn_v")
 GATE_UP = ("ffn_gate", "ffn_up")
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """``qkv``: [H × D + J × (D + Dv), E]; ``out``: [E, H × Dv]; ``gate_up``: [2F, E]; ``down``: [E, F].
 
     ``gate_up`` is negated, as `BatchPass.activate` wants it.

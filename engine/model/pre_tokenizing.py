@@ -5,7 +5,7 @@ The patterns are applied one after the other to all pieces; what a pattern does 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 __all__ = ["PreTokenizer", "find_pretokenizer"]
 
@@ -29,8 +29,7 @@ LATIN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PreTokenizer:
+class PreTokenizer(Struct, frozen=True):
     """``whole_words``: a word that is itself a token is not merged from its letters. ``add_bos``: the model's habit.
 
     ``has_bos``: where a file names no first token, there is a default.

@@ -6,10 +6,10 @@ A tensor is a run of blocks; each block holds ``block_values`` neighbouring weig
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from .arrays import Floats
@@ -22,8 +22,7 @@ Decoder: TypeAlias = Callable[[Bytes, Floats], None]
 CHUNK_VALUES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Quant:
+class Quant(Struct, frozen=True):
     """One tensor type. ``decode(blocks, out)``: [n, block_bytes] to [n, block_values]."""
 
     type_id: int

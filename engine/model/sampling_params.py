@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 __all__ = ["DEFAULT_SAMPLERS", "RANDOM_SEED", "SamplingParams", "sampler_letters", "sampler_names"]
 
@@ -26,8 +27,7 @@ def sampler_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(_NAMES[word] for word in words if word in _NAMES)
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingParams:
+class SamplingParams(Struct, frozen=True):
     """One request's sampler chain. ``logit_bias``: (token, bias) with −inf for "never"."""
 
     seed: int = RANDOM_SEED

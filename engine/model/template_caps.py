@@ -6,9 +6,11 @@ Found out as llama-server does: a template is rendered with messages that note w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from .chat_template import ChatTemplateError, kept_reasoning, render, with_effort
 from .template_watch import WatchedText, watched
@@ -20,8 +22,7 @@ THOUGHT_MARK = "<REASONING_CONTENT_PLACEHOLDER>"
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateCaps:
+class TemplateCaps(Struct, frozen=True):
     """What a template can do, by the names of ``chat_template_caps`` in /props."""
 
     supports_object_arguments: bool = False

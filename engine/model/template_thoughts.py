@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from .chat_template import ChatTemplateError, render
 
@@ -29,8 +30,7 @@ MISTRAL = ("[SYSTEM_PROMPT]", "[TOOL_CALLS]", "[ARGS]")  # in templates that sho
 ANCHOR = 64  # characters at an end of a text by which it is found in another one
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtTags:
+class ThoughtTags(Struct, frozen=True):
     """What stands before and after thoughts. ``start`` "" = an answer begins with thoughts."""
 
     start: str

@@ -6,9 +6,9 @@ Shapes: N = tokens of the batch, E = width, H = query heads, J = KV heads, D = h
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from .arrays import Floats

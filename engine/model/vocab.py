@@ -5,7 +5,7 @@ Follows llama.cpp's reading of ``tokenizer.ggml.*``, whose choice of end-of-gene
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ..plain import plain
 from .clean_blanks import cleans_blanks
@@ -19,8 +19,7 @@ __all__ = ["SpecialToken", "Vocabulary", "read_vocabulary"]
 PREFIX = "tokenizer.ggml."
 
 
-@dataclass(frozen=True, slots=True)
-class SpecialToken:
+class SpecialToken(Struct, frozen=True):
     """A spelling that becomes one token. ``always``: also where special tokens are not parsed."""
 
     token: int
@@ -29,8 +28,7 @@ class SpecialToken:
     strips_right: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True):
     """Everything a tokenizer needs. ``special`` begins with the longest spelling; ``warnings`` are for the user."""
 
     model: str

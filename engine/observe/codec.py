@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import msgspec
 
 from .. import events as event_types
 from ..events import Event
 from ..snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 __all__ = ["event_from", "event_to", "snapshot_from", "snapshot_to"]
 
@@ -19,30 +18,17 @@ _EVENTS: dict[str, type[Event]] = {
     for name in event_types.__all__
     if isinstance(kind := getattr(event_types, name), type) and issubclass(kind, Event) and kind is not Event
 }
-
-
-_adapters: dict[str, TypeAdapter[Any]] = {}
-
-
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    """Made on first use, so that pydantic is loaded only to record or replay."""
-    from pydantic import TypeAdapter
-
-    if kind.__name__ not in _adapters:
-        _adapters[kind.__name__] = TypeAdapter(kind)
-    return _adapters[kind.__name__]
+_RecordT = TypeVar("_RecordT", Snapshot, Event)
 
 
 def snapshot_to(snapshot: Snapshot) -> dict[str, Any]:
     """Convert a snapshot to JSON data."""
-    facts = replace(snapshot.facts, endpoints=dict(snapshot.facts.endpoints))
-    return _to(replace(snapshot, facts=facts))
+    return _to(snapshot)
 
 
 def snapshot_from(data: object) -> Snapshot:
     """Inverse of `snapshot_to`. Raises `ValueError`."""
-    snapshot: Snapshot = _adapter(Snapshot).validate_python(data)
-    return snapshot
+    return _from(data, Snapshot)
 
 
 def event_to(event: Event) -> dict[str, Any]:
@@ -55,12 +41,23 @@ def event_from(data: object) -> Event | None:
     if not isinstance(data, dict):
         raise ValueError("an event is not an object")
     kind = _EVENTS.get(str(data.get("kind")))
-    if kind is None:
-        return None
-    event: Event = _adapter(kind).validate_python({key: value for key, value in data.items() if key != "kind"})
-    return event
+    return None if kind is None else _from(data, kind)
 
 
-def _to(value: Any) -> dict[str, Any]:
-    data: dict[str, Any] = _adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+def _to(record: Snapshot | Event) -> dict[str, Any]:
+    data: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_plain)
     return data
+
+
+def _plain(value: object) -> object:
+    """Builtins for what msgspec does not know."""
+    if isinstance(value, MappingProxyType):
+        return dict(value)
+    raise NotImplementedError(type(value).__name__)
+
+
+def _from(data: object, kind: type[_RecordT]) -> _RecordT:
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None

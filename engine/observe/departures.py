@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..events import TaskEnded
 from .track import TaskTrack
@@ -13,8 +15,7 @@ __all__ = ["Departure", "Departures"]
 KEPT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Departure:
+class Departure(Struct, frozen=True):
     """A task that left its slot: how, after how many seconds, and whether any token of its answer was seen."""
 
     event: TaskEnded

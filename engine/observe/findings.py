@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..events import Severity
 from . import rules_pool, rules_queue, rules_slots, rules_tasks
@@ -18,8 +19,7 @@ RULES: tuple[Rule, ...] = (*rules_slots.RULES, *rules_pool.RULES, *rules_queue.R
 _ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "information": 2}
 
 
-@dataclass(slots=True)
-class _Standing:
+class _Standing(Struct):
     """One rule's current finding: since when it has held, and when it last did."""
 
     finding: Finding | None = None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..events import ContextShifted, Event, PoolFull, RequestRefused, SlotChosen, TaskEnded, TaskStarted
 from ..snapshot import SlotState, SlotView, Snapshot
@@ -25,8 +27,7 @@ HowKnown = Literal["reported", "errors", "seen"]
 """Reported by the server itself, by the errors that clients got, or concluded from the slots."""
 
 
-@dataclass(frozen=True, slots=True)
-class Overflow:
+class Overflow(Struct, frozen=True):
     """The shared pool overflowed: how many tasks ended, and what the slots held just before."""
 
     time: float
@@ -36,8 +37,7 @@ class Overflow:
     how: HowKnown = "reported"
 
 
-@dataclass(frozen=True, slots=True)
-class Unreused:
+class Unreused(Struct, frozen=True):
     """A slot was chosen because its content resembled the prompt, but then nothing of it was reused."""
 
     time: float

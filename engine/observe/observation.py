@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from ..events import Severity, TaskEnded
 
 __all__ = ["NOTHING_OBSERVED", "Finding", "Observation", "Point", "SlotRate"]
 
 
-@dataclass(frozen=True, slots=True)
-class SlotRate:
+class SlotRate(Struct, frozen=True):
     """Tokens per second of one slot's running task; None = not known yet. ``stalled_for``: seconds without progress."""
 
     prompt: float | None = None
@@ -20,8 +20,7 @@ class SlotRate:
     stalled_for: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """One moment of the history; None = not known then. ``break_before``: a restart or a gap precedes it."""
 
     time: float
@@ -34,8 +33,7 @@ class Point:
     break_before: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One conclusion: what is wrong or noteworthy, the evidence for it, and what to change, in one line each.
 
     ``key`` stays the same as long as the finding stands.
@@ -49,8 +47,7 @@ class Finding:
     slots: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True):
     """Everything derived from the snapshots so far. Rates are tokens per second of all slots together.
 
     ``ended`` are the tasks that recently left their slots, oldest first. If no event reported a task's end, its reason

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
+
+from msgspec.structs import replace
 
 from ..backend import BackendError
 from ..events import Event, LogLine, RequestRefused

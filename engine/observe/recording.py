@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..backend import BackendError
 from ..events import Event
@@ -20,16 +22,14 @@ __all__ = ["Frame", "Recording", "load_recording"]
 LARGEST = 256 * 1024 * 1024  # bytes; a recording is held in memory
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """A snapshot, and what happened since the one before."""
 
     snapshot: Snapshot
     events: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """All frames in order. ``note`` says in one line where a file was cut off, if it was."""
 
     name: str
@@ -112,8 +112,4 @@ def _reason(error: Exception) -> str:
     """The first line of what is wrong, without a library's explanations."""
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON ({error.msg} at column {error.colno})"
-    errors = getattr(error, "errors", None)
-    if errors is not None:
-        first = errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
     return str(error).splitlines()[0][:120] if str(error) else "nested too deeply"

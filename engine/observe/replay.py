@@ -6,10 +6,11 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import NoReturn
+
+from msgspec.structs import replace
 
 from ..backend import (
     BackendError,

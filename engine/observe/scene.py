@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ..snapshot import SlotView, Snapshot, WaitingRequest
 from .memory import Memory
@@ -13,8 +14,7 @@ from .track import TaskTrack
 __all__ = ["Rule", "Scene"]
 
 
-@dataclass(slots=True)
-class Scene:
+class Scene(Struct):
     """The current moment and what was noted before it; rules only read it. ``busy`` slots have a task."""
 
     snapshot: Snapshot
@@ -23,8 +23,8 @@ class Scene:
     memory: Memory
     history: Sequence[Point] = ()
     n_tasks: int = 0  # seen since watching began
-    busy: list[SlotView] = field(init=False)
-    idle: list[SlotView] = field(init=False)
+    busy: list[SlotView] = field(default_factory=list)
+    idle: list[SlotView] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.busy = [slot for slot in self.slots if slot.is_busy]
@@ -49,8 +49,7 @@ class Scene:
         return [request for request in self.snapshot.waiting.requests or () if request.kind == "completion"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """The rule of a finding: it is shown once it has held for ``after`` seconds, and for ``linger`` seconds after that.
 
     It lingers only until a finding about the same ``subject`` takes its place, since the two would contradict each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ..snapshot import SlotState, SlotView
 from .observation import SlotRate
@@ -12,8 +12,7 @@ from .stalls import StallWatch
 __all__ = ["Growth", "TaskTrack"]
 
 
-@dataclass(slots=True)
-class Growth:
+class Growth(Struct):
     """What one answer added to a task: tokens decoded, prompt tokens processed, and when work on the latter began."""
 
     decoded: int = 0
@@ -21,8 +20,7 @@ class Growth:
     processed_since: float | None = None
 
 
-@dataclass(slots=True)
-class TaskTrack:
+class TaskTrack(Struct):
     """What is known about the task in a slot; counts are those of the latest answer that contained them, fallen or not.
 
     ``begun``: the task was seen to begin, so that all its tokens are new. ``n_drops``: how often the slot held fewer

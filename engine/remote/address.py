@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
+
+from msgspec import Struct
 
 from ..plain import plain
 
@@ -43,8 +44,7 @@ class Secret:
         return "***"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """``origin`` is scheme, host and port; ``prefix`` the path in front of every route, without a last slash.
 
     ``socket`` is the path of a unix socket. ``model`` is named in a path of llama-swap's, which is never asked as it
@@ -58,7 +58,7 @@ class Address:
     port: int | None = None
     socket: str | None = None
     model: str | None = None
-    userinfo: Secret | None = field(default=None, repr=False)
+    userinfo: Secret | None = None
 
     @property
     def is_local(self) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 __all__ = ["UNREAD", "Answer", "Fault"]
 
@@ -30,8 +31,7 @@ UNREAD = (Fault.TOO_LARGE, Fault.SLOW, Fault.GARBLED)
 """Faults of an answer that arrived, or began to, and so of a server that is there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What came back: a status and body, or a fault with one line about it. ``seconds``: from asking to the end."""
 
     status: int = 0

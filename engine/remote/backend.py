@@ -6,9 +6,10 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from threading import Thread
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from ..backend import (
     BackendError,

@@ -6,7 +6,7 @@ import json
 import re
 from contextlib import suppress
 
-import orjson
+import msgspec
 
 __all__ = ["LARGE", "NotJsonError", "looks_like_html", "parse_json", "strip_texts"]
 
@@ -39,8 +39,8 @@ def parse_json(body: bytes, *, keep_texts: bool = False) -> object:
         raise NotJsonError("a web page instead of JSON")
     large = len(body) > LARGE
     if not large:
-        with suppress(orjson.JSONDecodeError):  # it is stricter than some writers of JSON are
-            return orjson.loads(body)
+        with suppress(msgspec.DecodeError, RecursionError):  # it is stricter than some writers of JSON are
+            return msgspec.json.decode(body)
     text = (strip_texts(body) if large and not keep_texts else body).decode("utf-8-sig", "replace")
     try:
         return _loads(text, large, keep_texts)

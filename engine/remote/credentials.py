@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .address import Address, AddressError, Secret
 
 __all__ = ["NOBODY", "Credentials"]
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """``key``: one of the server's API keys; ``login``: the user:password in the address."""
 
     key: Secret | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from ..snapshot import EndpointState, EndpointView
 from .answer import UNREAD, Answer, Fault
@@ -39,8 +40,7 @@ class ServerKind(StrEnum):
     SWAP = "llama-swap"
 
 
-@dataclass(slots=True)
-class Endpoint:
+class Endpoint(Struct):
     """One endpoint. Times are on the poller's clock; ``open`` = asked and not yet answered; ``arriving`` =
     the head of the answer is there.
     """

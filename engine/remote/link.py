@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .answer import Answer, Fault
 
@@ -12,8 +12,7 @@ _FIRST_RETRY = 0.5
 _LAST_RETRY = 8.0
 
 
-@dataclass(slots=True)
-class Link:
+class Link(Struct):
     """``up`` None = never tried. Retries come at doubling gaps from 0.5 to 8 s."""
 
     up: bool | None = None

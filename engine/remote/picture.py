@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from ..context import LaunchFlags
 from ..pool_sums import possible_sizes, tokens_held

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..plain import plain
 from ..snapshot import EndpointState
@@ -18,8 +19,7 @@ _PASSWORD = re.compile(r'(?:^|,)\s*(?:basic|digest)\b(?!\s+realm="llama-swap")',
 _TITLE = re.compile(rb"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """An answer with a status other than 2xx. ``message`` is one harmless line; ``kind`` the type of the error."""
 
     status: int

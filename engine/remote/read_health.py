@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .values import as_bool, as_count, as_map, as_text
 
 __all__ = ["HealthFacts", "read_health"]
 
 
-@dataclass(frozen=True, slots=True)
-class HealthFacts:
+class HealthFacts(Struct, frozen=True):
     """What /health says. The counts are slots, reported in 2024 only. ``word``: the status in its own words."""
 
     word: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from .values import as_count, as_map, as_text, first
 
@@ -19,8 +20,7 @@ AT_PEER = "at a peer"
 _NEVER_RAN = 10  # as builds of about May 2026 tell of every model that was not loaded yet (measured with b9093)
 
 
-@dataclass(frozen=True, slots=True)
-class ModelEntry:
+class ModelEntry(Struct, frozen=True):
     """One model. ``state`` is the router's word; ``args`` the command line of its server, if reported.
 
     ``name`` is fit to be shown; ``spelled`` is the router's own spelling, if it differs. The model answers to its

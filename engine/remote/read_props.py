@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from .values import as_bool, as_count, as_map, as_text
 
@@ -13,8 +14,7 @@ _KNOWN = ("default_generation_settings", "total_slots", "build_info", "model_pat
           "system_prompt", "assistant_name")  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class PropsFacts:
+class PropsFacts(Struct, frozen=True):
     """What /props says; None = not reported. ``marker`` changes at each start. ``refuses``: too old to queue."""
 
     n_slots: int | None = None

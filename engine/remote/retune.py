@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from ..backend import RetunePreview
 from ..context import ContextError, LaunchFlags, ModelFacts, plan_context

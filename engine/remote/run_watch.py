@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from ..events import Event, Notice
 from ..restart_signs import counters_fell, counters_moved, ids_began_again

@@ -6,8 +6,9 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from threading import Lock
+
+from msgspec.structs import replace
 
 from ..backend import (
     BackendError,

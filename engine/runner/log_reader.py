@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..events import ContextShifted, Event, HowChosen, LogLine, PoolFull, Purged, SlotChosen
 
@@ -23,8 +25,7 @@ LAUNCHED = "processing task, is_child"
 SHOWN_PREFIXES = ("srv ", "slot ", "que ", "res ")
 
 
-@dataclass(frozen=True, slots=True)
-class ChildFacts:
+class ChildFacts(Struct, frozen=True):
     """What the log has revealed; None = nothing yet. ``kv_bytes`` is rounded as in the log."""
 
     n_slots: int | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ..model.interface import Tokenizer
 from ..model.template_thoughts import ThoughtTags, read_thought_tags
@@ -24,8 +25,7 @@ JSON_FORMATS = ("json_object", "json_schema")
 MOST_PROBS = 20  # of a body that asks for probabilities and does not say how many
 
 
-@dataclass(frozen=True, slots=True)
-class ChatPrompt:
+class ChatPrompt(Struct, frozen=True):
     """``text``: the rendered prompt. ``fields``: fields of a completion that the chat sets, whatever the body says.
 
     ``reader``: reads the answer. ``repeats``: whether a stream repeats what the answer goes on with.
@@ -37,8 +37,7 @@ class ChatPrompt:
     fields: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRules:
+class ChatRules(Struct, frozen=True):
     """What the command line says about chats.
 
     ``variables``: what templates see by name, where the body says nothing else. ``prefills``: whether an answer goes

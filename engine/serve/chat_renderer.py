@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..model.chat_template import ChatTemplateError, render_chat
 from ..model.interface import Tokenizer
@@ -19,8 +20,7 @@ FAILED = "Unable to generate parser for this template. Automatic parser generati
 CHANNEL = "<|channel|>"  # only templates with it tell developers from the system
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """The text of the messages; the same with the generation prompt, which asks for an answer; and that prompt alone.
 
     Templates are free in what they add, so the generation prompt is what stands behind the first difference.
@@ -31,8 +31,7 @@ class Rendered:
     generation_prompt: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRenderer:
+class ChatRenderer(Struct, frozen=True):
     """A template and what it sees besides the messages. ``variables``: by their names in the template."""
 
     tokenizer: Tokenizer

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from .ranges import read_ranges
 
@@ -31,8 +32,7 @@ class RefusedError(Exception):
         self.status = status
 
 
-@dataclass(slots=True)
-class Head:
+class Head(Struct):
     """``version``: "1.0" or "1.1". ``headers``: names in lower case and values, in order."""
 
     method: bytes

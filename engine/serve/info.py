@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 
+from msgspec.structs import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ..model.interface import Tokenizer
 from ..model.sampling_params import SamplingParams

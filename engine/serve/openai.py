@@ -6,7 +6,8 @@ import secrets
 import string
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ..slots.task import Final, Partial, Progress, StopType
 from ..slots.timing_values import timing_values
@@ -43,8 +44,7 @@ def _usage(result: Final) -> Json:
     }
 
 
-@dataclass(slots=True)
-class Shape:
+class Shape(Struct):
     """What all objects of one answer have in common."""
 
     model: str
@@ -65,7 +65,6 @@ class Shape:
         return {"content": probs_json(result.probs, post_sampling=sampling.post_sampling_probs)}
 
 
-@dataclass(slots=True)
 class TextShape(Shape):
     """``/v1/completions``."""
 
@@ -129,7 +128,6 @@ class TextShape(Shape):
         }
 
 
-@dataclass(slots=True)
 class ChatShape(Shape):
     """``/v1/chat/completions``. ``texts`` and ``said``: of each output of a stream, so far."""
 

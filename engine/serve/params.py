@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..flags import EngineFlags
 from ..model.interface import Tokenizer
@@ -20,8 +22,7 @@ from .unfollowed import check_adapters, read_unfollowed
 __all__ = ["RequestOptions", "read_params"]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestOptions:
+class RequestOptions(Struct, frozen=True):
     """What the HTTP face itself needs of a request."""
 
     params: TaskParams

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ..model.template_thoughts import SPACE, ThoughtTags
 
@@ -11,8 +11,7 @@ __all__ = ["PLAIN_ANSWER", "AnswerReader", "Said"]
 Json = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """``reasoning_content`` and ``content`` of an answer so far."""
 
     thoughts: str = ""
@@ -36,8 +35,7 @@ class Said:
         return [{name: new.removeprefix(old)} for name, old, new in deltas if new != old]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerReader:
+class AnswerReader(Struct, frozen=True):
     """Reads generated text. ``begun``: the part of the prompt that the answer begins with, such as an open tag.
 
     ``tags`` None = the template knows no thoughts. ``extracts``: whether thoughts are taken out of the content.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ..model.interface import Tokenizer
 from .body import as_f32
@@ -19,8 +20,7 @@ REASONING_FORMATS = ("none", "auto", "deepseek", "deepseek-legacy")
 TRIGGER_TOKEN, TRIGGER_WORD = 0, 1  # types of what starts a lazy grammar
 
 
-@dataclass(frozen=True, slots=True)
-class Unfollowed:
+class Unfollowed(Struct, frozen=True):
     """``shown``: the fields as /slots shows them. ``preserved``: special tokens whose text an answer carries."""
 
     shown: Mapping[str, object]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from ..model.interface import SequenceRun
 from .slot import Slot
@@ -15,8 +16,7 @@ Part = tuple[Slot, int, int, bool, bool]
 are of the prompt. A plain tuple, as one is made for each busy slot in each step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """What one decode call computes.
 
     ``n_tokens``: all tokens, ``n_prompt_tokens`` those of prompts. ``n_decode_slots``: slots that feed a sampled token,
@@ -27,8 +27,8 @@ class Piece:
     n_prompt_tokens: int
     n_busy: int
     n_decode_slots: int
-    parts: Sequence[Part] = field(default=(), repr=False)
-    runs: Sequence[SequenceRun] = field(default=(), repr=False)
+    parts: Sequence[Part] = ()
+    runs: Sequence[SequenceRun] = ()
 
 
 class Batch:

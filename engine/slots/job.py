@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ..model.interface import TokenIds
 from .task import ActionTask, TaskParams
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ActionJob", "CancelJob", "CompletionJob", "Job", "Request"]
 
 
-@dataclass(slots=True, eq=False)
-class Request:
+class Request(Struct, eq=False):
     """The tasks of all outputs of one request; an error of one gives the others up, once."""
 
     tasks: tuple[int, ...]
@@ -23,8 +24,7 @@ class Request:
     is_given_up: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class CompletionJob:
+class CompletionJob(Struct, eq=False):
     """One output of a request: a plain task, a parent with ``children``, or a child (``parent`` is then its task).
 
     ``resume`` is what was there before a retune.
@@ -60,8 +60,7 @@ class CompletionJob:
         return [self] if len(self.children) < n_slots else [job.alone() for job in (self, *self.children)]
 
 
-@dataclass(slots=True, eq=False)
-class ActionJob:
+class ActionJob(Struct, eq=False):
     """A slot action that waits for its slot."""
 
     task: int
@@ -70,8 +69,7 @@ class ActionJob:
     pin: int = -1  # actions are woken in turn, whatever slot they are for (spec §5.5)
 
 
-@dataclass(slots=True, eq=False)
-class CancelJob:
+class CancelJob(Struct, eq=False):
     """End this task wherever it is."""
 
     task: int

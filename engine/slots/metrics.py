@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 __all__ = ["Metrics", "Scrape"]
 
 
-@dataclass(frozen=True, slots=True)
-class Scrape:
+class Scrape(Struct, frozen=True):
     """The values of one scrape under their names without ``llamacpp:``; seconds and tokens."""
 
     prompt_tokens_total: int
@@ -25,8 +24,7 @@ class Scrape:
     n_busy_slots_per_decode: float
 
 
-@dataclass(slots=True)
-class Metrics:
+class Metrics(Struct):
     """Counters since the start, and those of the bucket that a scrape empties. Times are µs."""
 
     prompt_tokens: int = 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 __all__ = ["CoreOptions"]
 
 
-@dataclass(frozen=True, slots=True)
-class CoreOptions:
+class CoreOptions(Struct, frozen=True):
     """llama-server's options by name (spec §1.2, §1.3), and a few of our own.
 
     ``n_predict`` is ``-n``, ``n_keep`` ``--keep``, ``slot_prompt_similarity`` ``-sps``, ``cache_ram`` ``-cram`` in MiB

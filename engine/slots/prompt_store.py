@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from ..model.interface import CellIds, TokenIds
 from .kv_cache import KvCache
@@ -18,8 +17,7 @@ MIB = 1024 * 1024
 MIN_KEEP = np.float32(0.25)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredPrompt:
+class StoredPrompt(Struct, frozen=True, eq=False):
     """Tokens [n] and the state of their sequence. ``n_bytes`` is its size as the server counts it."""
 
     tokens: TokenIds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from ..model.interface import TokenIds
 from ..model.sampling import Sampler
@@ -12,8 +12,7 @@ from .task import TokenProbs
 __all__ = ["Resume"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resume:
+class Resume(Struct, frozen=True, eq=False):
     """Sampler state, text and counters of a run to be continued, so that no token comes twice."""
 
     prompt: TokenIds

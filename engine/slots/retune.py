@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ..backend import RetuneReport
 from ..events import Event, Retuned
@@ -19,16 +19,14 @@ from .task import Requeued, Result
 __all__ = ["RunningJob", "TakenWork", "put_work", "take_work"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunningJob:
+class RunningJob(Struct, frozen=True, eq=False):
     """A job that had a slot, and the tokens of it that were in the KV."""
 
     job: CompletionJob
     n_computed: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TakenWork:
+class TakenWork(Struct, frozen=True, eq=False):
     """Running jobs in order of arrival, then what waited in its order. Results, events and counters go on."""
 
     running: tuple[RunningJob, ...]

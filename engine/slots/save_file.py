@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from ..model.interface import CellIds, TokenIds
 
@@ -21,8 +21,7 @@ class SaveFileError(ValueError):
     """The bytes are not a save file of this server's shape."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SavedSlot:
+class SavedSlot(Struct, frozen=True, eq=False):
     """Tokens [n], the positions [n] of its cells in the file's order, K and V and what follows.
 
     ``n_before`` are the bytes of the file before K and V, ``n_behind`` those of the empty streams' counts behind them.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
+
+from msgspec import Struct, field
 
 from ..model.interface import TokenIds
 from ..model.sampling_params import SamplingParams
@@ -37,8 +38,7 @@ class StopType(StrEnum):
     WORD = "word"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskParams:
+class TaskParams(Struct, frozen=True):
     """Parameters of a completion, already checked (spec §8.3). ``n_predict`` None = the server's ``-n``.
 
     ``requested_n_predict`` is what /slots shows. ``preserved`` are special tokens whose text an answer
@@ -65,8 +65,7 @@ class TaskParams:
     extra: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ActionTask:
+class ActionTask(Struct, frozen=True):
     """Save, restore or erase a slot. A file is written or read when its turn comes, not when it was asked for.
 
     Without a ``path`` the content goes the way of ``data``: in for a restore, out for a save.
@@ -78,8 +77,7 @@ class ActionTask:
     data: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Timings:
+class Timings(Struct, frozen=True):
     """Raw times of a task in µs and counts (spec §7.11); the HTTP face makes the rates."""
 
     cache_n: int = 0
@@ -89,8 +87,7 @@ class Timings:
     predicted_us: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TokenProbs:
+class TokenProbs(Struct, frozen=True):
     """Probabilities of one token: the chosen one and the top list as (token, bytes, probability or log-probability)."""
 
     token: int
@@ -99,8 +96,7 @@ class TokenProbs:
     top: tuple[tuple[int, bytes, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """Something a task says. ``index`` is the output's number within its request."""
 
     is_last: ClassVar[bool] = False
@@ -109,8 +105,7 @@ class Result:
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class Started(Result):
+class Started(Result, frozen=True):
     """The slot looks at the prompt now (a stream's headers go out)."""
 
     slot: int
@@ -118,13 +113,11 @@ class Started(Result):
     n_cached: int
 
 
-@dataclass(frozen=True, slots=True)
-class Requeued(Result):
+class Requeued(Result, frozen=True):
     """The task lost its slot to other flags and waits for one again; it goes on where it was."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress(Result):
+class Progress(Result, frozen=True):
     """A piece of the prompt is done (``return_progress``)."""
 
     total: int
@@ -134,8 +127,7 @@ class Progress(Result):
     timings: Timings
 
 
-@dataclass(frozen=True, slots=True)
-class Partial(Result):
+class Partial(Result, frozen=True):
     """One sampled token; ``text`` may be empty (held back) or hold earlier tokens' text."""
 
     token: int
@@ -147,8 +139,7 @@ class Partial(Result):
     completes_stop: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Final(Result):
+class Final(Result, frozen=True):
     """The end of a completion (spec §7.9). ``text`` is the whole answer, ``tail`` what no `Partial` has carried.
 
     ``n_unfinished``: how many of their last characters stand for the bytes of one that is not finished.
@@ -174,8 +165,7 @@ class Final(Result):
     n_unfinished: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Failed(Result):
+class Failed(Result, frozen=True):
     """The end of a task by an error or a cancel: status, type and message of spec §7.1."""
 
     is_last: ClassVar[bool] = True
@@ -188,8 +178,7 @@ class Failed(Result):
     cancelled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ActionDone(Result):
+class ActionDone(Result, frozen=True):
     """The end of a slot action: the id as requested, tokens concerned, bytes, and a save's content."""
 
     is_last: ClassVar[bool] = True

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from ..snapshot import (
@@ -35,8 +35,7 @@ FREE = -1
 SHARED = -2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StreamCells:
+class StreamCells(Struct, frozen=True, eq=False):
     """Who uses each cell of one stream: ``owner`` [cells] is a slot's id, `FREE`, or `SHARED` (then in ``sharers``)."""
 
     owner: NDArray[np.int16]
@@ -151,10 +150,10 @@ class View:
 
 def _params(params: TaskParams) -> dict[str, object]:
     """All parameters of a task by the names they have in a request, in one row."""
-    shown = {field.name: getattr(params, field.name) for field in dataclasses.fields(params)}
+    shown = asdict(params)
     for inner in ("sampling", "extra", "preserved", "requested_n_predict"):  # the last: what /slots says of n_predict
         del shown[inner]
-    sampling = {field.name: getattr(params.sampling, field.name) for field in dataclasses.fields(params.sampling)}
+    sampling = asdict(params.sampling)
     return {**shown, "preserved_tokens": sorted(params.preserved), **sampling, **params.extra}
 
 

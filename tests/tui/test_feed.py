@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.backend import BackendError, FireRequest, RequestState
 from slotview.engine.events import EventRing, LogLine, Notice

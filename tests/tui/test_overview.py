@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.snapshot import KvPool, WaitingView
 from slotview.tui.overview import OverviewApp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from slotview.engine.observe.observation import Observation, Point, SlotRate
 from slotview.engine.snapshot import (
@@ -78,7 +78,7 @@ def snapshot(slots: tuple[SlotView, ...] | None = SLOTS, **changes: object) -> S
         totals=Totals(busy_per_decode=2.41),
         pace=PaceView("m4-9b"),
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)
 
 
 def attached(slots: tuple[SlotView, ...] | None = SLOTS[:2], **changes: object) -> Snapshot:
@@ -92,13 +92,13 @@ def attached(slots: tuple[SlotView, ...] | None = SLOTS[:2], **changes: object) 
         pace=None,
         poll=PollView(1.0),
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)
 
 
 def look(of: Snapshot | None = None, **changes: object) -> Look:
     """A look with rates and a history."""
     made = Look(snapshot() if of is None else of, Observation(RATES, 1900.0, 24.2, history()))
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)
 
 
 def many(n: int) -> tuple[SlotView, ...]:

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, PollView, ServerFacts, Snapshot
 from slotview.widgets.header_bar import HeaderBar

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.backend import RequestState, RequestView
 from slotview.widgets.request_list import RequestList

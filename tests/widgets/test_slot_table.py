@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from textual.strip import Strip
 
 from slotview.engine.observe.observation import Observation, SlotRate

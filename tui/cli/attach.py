@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .common import fail, load_config
 from .screen import ScreenOptions, chosen_refresh, chosen_theme, open_dashboard, run_app
@@ -22,8 +23,7 @@ API_KEY_ENV = "LLAMA_API_KEY"
 """Holds the key of a server for which the configuration file names no variable."""
 
 
-@dataclass(frozen=True, slots=True)
-class AttachOptions:
+class AttachOptions(Struct, frozen=True):
     """How to watch servers elsewhere. Times are seconds, None = the default. ``models``: names, and files (.gguf)."""
 
     models: tuple[str, ...] = ()
@@ -43,8 +43,7 @@ class AttachOptions:
         return next((model for model in self.models if model.endswith(".gguf")), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One server to watch: where it is, the key it wants, and the model chosen of a router's."""
 
     url: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from .common import DEFAULT_PACE, fail, load_config, read_flags
 from .screen import ScreenOptions, chosen_theme, open_dashboard, run_app

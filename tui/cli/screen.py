@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from .common import fail
 
@@ -25,8 +26,7 @@ SHORTEST_REFRESH, LONGEST_REFRESH = 0.05, 10.0
 """Seconds, the same limits as in the configuration file."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenOptions:
+class ScreenOptions(Struct, frozen=True):
     """How to show what is watched; None = as configured, else the default.
 
     ``refresh``: seconds between refreshes. ``record``: a file to keep what is seen in.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from textual import on, work
 from textual.binding import Binding, BindingType
 
@@ -23,8 +23,7 @@ NAMES = ("Anna", "Ben", "Clara", "Dan", "Emma", "Finn", "Greta", "Hugo")
 STORIES = tuple(FireRequest(f"{name} was a little cat.", n_predict=64, seed=7) for name in NAMES)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A caption, what is done when it appears, and for how many seconds it stays.
 
     "{busy}" and "{waiting}" in a caption stand for what the panels show. ``picture`` is the name of the picture to be

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.events import Resize
@@ -23,8 +23,7 @@ __all__ = ["ChartScreen", "draw_chart"]
 FRAME = 4  # lines of a plot around the drawing: its name, the frame and the time marks
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """What is drawn of each point of the history."""
 
     name: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from slotview.engine.backend import FireRequest
 from slotview.engine.snapshot import SlotView
@@ -25,8 +27,7 @@ class FormError(ValueError):
         self.field = field
 
 
-@dataclass(frozen=True, slots=True)
-class FireForm:
+class FireForm(Struct, frozen=True):
     """The fields as typed; an empty one leaves the choice to the server."""
 
     text: str = ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
+from msgspec import Struct
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -19,8 +19,7 @@ from .dialog import Dialog
 __all__ = ["ChosenAction", "SlotActionScreen"]
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenAction:
+class ChosenAction(Struct, frozen=True):
     """What to do, and with which file on the server's side."""
 
     action: SlotAction

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from ..arrays import Floats
@@ -13,8 +12,7 @@ from .best import Ids, best
 __all__ = ["Candidates"]
 
 
-@dataclass(slots=True)
-class Candidates:
+class Candidates(Struct):
     """``ids``: [n], ``logits``: [n]. Ties stand in id order once sorted."""
 
     ids: Ids

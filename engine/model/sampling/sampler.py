@@ -7,10 +7,10 @@ import math
 import secrets
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import replace
 from random import Random
 
 import numpy as np
+from msgspec.structs import replace
 
 from ..arrays import Floats
 from ..interface import Tokenizer

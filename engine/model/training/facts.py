@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .facts_cache import CACHE_FACTS
 from .facts_server import SERVER_FACTS
@@ -11,8 +11,7 @@ from .facts_slots import SLOT_FACTS
 __all__ = ["FACTS", "Fact"]
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Several ways to ask one thing (templates) and one or two ways to answer it."""
 
     questions: tuple[str, ...]

@@ -5,7 +5,7 @@ Every answer stands word for word in the story, so that it can be looked up howe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from .plots_home import HOME_PLOTS
 from .plots_outside import OUTSIDE_PLOTS
@@ -13,8 +13,7 @@ from .plots_outside import OUTSIDE_PLOTS
 __all__ = ["COMMON_QUESTIONS", "PLOTS", "Plot"]
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(Struct, frozen=True):
     """A middle part and its own question with the answer, all as templates."""
 
     body: str

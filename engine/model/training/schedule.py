@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 __all__ = ["PLAN", "Plan", "Step"]
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One optimizer step over ``rows`` rows of ``length`` tokens at learning rate ``rate``."""
 
     rows: int
@@ -20,8 +20,7 @@ class Step:
 _TINY, _SHORT, _MIDDLE, _LONG = (16, 256), (8, 512), (4, 2048), (1, 8192)
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Four parts with this many steps: tiny rows, short ones, middle ones, then a mixture of short and long.
 
     Every third step of the middle part is a short one, and every fourth of the mixture a long one, so that nothing is

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 from .grammar import expand, tidy
 from .openings import ENDINGS, OPENINGS, SETTINGS
@@ -14,8 +15,7 @@ from .words import ANIMALS, BOYS, COLOURS, FOODS, GIRLS, HIDING_PLACES, PLACES, 
 __all__ = ["Story", "cast", "coloured_thing", "tell"]
 
 
-@dataclass(frozen=True)
-class Story:
+class Story(Struct, frozen=True):
     """One finished story.
 
     ``questions`` holds (question, answer) pairs that name the hero, so they stay clear among other stories.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.context import LaunchFlags, ModelFacts
 from slotview.engine.kv_size import KvShape

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from slotview.engine.model.sampling import Sampler, probabilities, sample_rows
@@ -135,7 +135,7 @@ def test_frequencies_count_how_often() -> None:
 
 def dry(**changes: float | int | tuple[str, ...]) -> Sampler:
     params = replace(OPEN, temperature=0.0, dry_multiplier=5.0, dry_sequence_breakers=("\n",))
-    return Sampler(replace(params, **changes), ByteTokenizer(128))  # type: ignore[arg-type]
+    return Sampler(replace(params, **changes), ByteTokenizer(128))
 
 
 def after_text(sampler: Sampler, text: str) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
+from msgspec.structs import asdict
 
 from slotview.engine.model.chat_template import CHATML
 from slotview.engine.model.template_caps import read_caps

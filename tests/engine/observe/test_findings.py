@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.events import ContextShifted, Event, RequestRefused, SlotChosen, TaskEnded, TaskStarted
 from slotview.engine.observe.findings import RULES, FindingKeeper

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import math
-from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slotview.engine.events import Event, PoolFull, TaskEnded, TaskStarted
 from slotview.engine.observe.observation import Observation

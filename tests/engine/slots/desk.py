@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,8 +19,8 @@ from tests.engine.stub_model import StubModel
 __all__ = ["STEP_US", "Desk", "numbered", "params", "plan_of"]
 
 STEP_US = 1000
-FLAGS = {field.name for field in fields(LaunchFlags)}
-SAMPLING = {field.name for field in fields(SamplingParams)}
+FLAGS = set(LaunchFlags.__struct_fields__)
+SAMPLING = set(SamplingParams.__struct_fields__)
 SomeEvent = TypeVar("SomeEvent", bound=Event)
 SomeResult = TypeVar("SomeResult", bound=Result)
 Prompt = str | Sequence[int] | TokenIds

@@ -1,5 +1,6 @@
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from slotview.engine.backend import FireRequest, RetuneReport
 from slotview.engine.context import LaunchFlags

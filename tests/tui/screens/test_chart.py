@@ -1,5 +1,4 @@
-from dataclasses import replace
-
+from msgspec.structs import replace
 from rich.text import Text
 
 from slotview.engine.observe.observation import Point

@@ -1,7 +1,7 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.backend import Capabilities, FireRequest, RetuneMode
 from slotview.engine.events import LogLine

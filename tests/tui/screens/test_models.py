@@ -1,5 +1,4 @@
-from dataclasses import replace
-
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from tests.tui.helpers import make_app, run, text_of

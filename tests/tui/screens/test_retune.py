@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from textual.events import Key
 from textual.widgets import Input
 

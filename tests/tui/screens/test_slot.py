@@ -1,4 +1,4 @@
-from dataclasses import replace
+from msgspec.structs import replace
 
 from slotview.engine.backend import BackendError
 from slotview.engine.snapshot import SlotDetails
