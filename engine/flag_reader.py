@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .flag_table import FLAGS, REFUSED, REFUSED_VARIABLES, Flag, Kind
-from .flag_values import FALSE_WORDS, FlagError, boolean, converted
+from .flag import Flag, Kind
+from .flag_table import FLAGS, REFUSED, REFUSED_VARIABLES
+from .flag_values import FALSE_WORDS, TRUE_WORDS, FlagError, boolean, converted
 
 __all__ = ["FlagReader"]
 
@@ -33,12 +34,11 @@ class FlagReader:
 
     def _read_variable(self, flag: Flag, environ: Mapping[str, str]) -> None:
         negative = flag.env.replace("LLAMA_ARG_", "LLAMA_ARG_NO_")
-        if flag.kind is Kind.SWITCH and negative in environ:
+        if flag.negative and negative in environ:
             self.values[flag.field], self._variables[flag.field] = False, negative
         elif flag.env in environ:
-            text = environ[flag.env]
             try:
-                value: object = boolean(text) if flag.kind is Kind.SWITCH else converted(flag, text)
+                value = _value(flag, environ[flag.env])
             except FlagError as error:
                 raise FlagError(f'error while handling environment variable "{flag.env}": {error}') from None
             self.values[flag.field], self._variables[flag.field] = value, flag.env
@@ -86,6 +86,13 @@ class FlagReader:
             )
         if flag.warning:
             self.warnings.append(f"warn: {name}: {flag.warning}")
+
+
+def _value(flag: Flag, text: str) -> object:
+    """The value of a variable. A switch without a negative form is on or left alone, whatever the word (spec §1.1)."""
+    if flag.kind is not Kind.SWITCH:
+        return converted(flag, text)
+    return boolean(text) if flag.negative else text in TRUE_WORDS
 
 
 def _flag(name: str, word: str) -> Flag:

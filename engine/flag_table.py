@@ -2,71 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from enum import StrEnum
+from collections.abc import Mapping
 
-import msgspec
-from msgspec import Struct
-
-from .flag_words import effort, file_text, json_object, samplers, token_bias
+from .flag import ON_OFF, ON_OFF_AUTO, Flag, Kind
+from .flag_words import effort, file_text, first_whole, json_object, samplers, seed, token_bias
+from .flags_harmless import HARMLESS
 from .kv_size import KV_TYPES
 from .model.sampling_params import sampler_letters
 
-__all__ = ["FLAGS", "HARMLESS", "OWN", "REFUSED", "REFUSED_VARIABLES", "Flag", "Kind"]
+__all__ = ["FLAGS", "HARMLESS", "OWN", "REFUSED", "REFUSED_VARIABLES"]
 
+FLASH = {word: {True: "on", False: "off", None: "auto"}[value] for word, value in ON_OFF_AUTO.items()}
 
-class Kind(StrEnum):
-    """How a flag's word becomes its value."""
-
-    INT = "int"
-    FLOAT = "float"
-    TEXT = "text"
-    SWITCH = "switch"
-    CHOICE = "choice"
-    LIST = "list"  # comma-separated, adds up
-    WORDS = "words"  # one word each time, adds up
-
-
-class Flag(Struct, frozen=True):
-    """One option. ``field`` is where its value goes (``group.name``); ``negative`` names switch it off.
-
-    ``read`` turns a text into the value and raises `ValueError`.
-    """
-
-    field: str
-    names: tuple[str, ...]
-    kind: Kind = Kind.INT
-    env: str = ""
-    help: str = ""
-    negative: tuple[str, ...] = ()
-    low: float | None = None
-    high: float | None = None
-    choices: Mapping[str, object] = msgspec.field(default_factory=dict)
-    complaint: str = ""
-    warning: str = ""
-    read: Callable[[str], object] = str
-
-
-ON_OFF = {
-    "on": True,
-    "off": False,
-    "enabled": True,
-    "disabled": False,
-    "true": True,
-    "false": False,
-    "1": True,
-    "0": False,
-}
-FLASH = {
-    "on": "on",
-    "off": "off",
-    "auto": "auto",
-    "enabled": "on",
-    "disabled": "off",
-    "1": "on",
-    "0": "off",
-    "-1": "auto",
-}
+SMALLEST, LARGEST = 2.0**-127, 2.0**127  # what a float32 and its reciprocal can hold
 
 SLOTS = (
     Flag("model", ("-m", "--model"), Kind.TEXT, "LLAMA_ARG_MODEL", "model file (GGUF); default: the bundled one"),
@@ -117,7 +65,12 @@ SLOTS = (
         "smallest context that --fit may choose",
     ),
     Flag(
-        "launch.fit_target", ("-fitt", "--fit-target"), Kind.INT, "LLAMA_ARG_FIT_TARGET", "MiB of memory to leave free"
+        "launch.fit_target",
+        ("-fitt", "--fit-target"),
+        Kind.TEXT,
+        "LLAMA_ARG_FIT_TARGET",
+        "MiB of memory to leave free; of a list the first",
+        read=first_whole,
     ),
     Flag(
         "launch.type_k",
@@ -261,7 +214,7 @@ HTTP = (
         Kind.CHOICE,
         "LLAMA_ARG_REASONING",
         "on, off or auto: whether the template lets the model think",
-        choices=ON_OFF | {"auto": None, "-1": None},
+        choices=ON_OFF_AUTO,
     ),
     Flag(
         "http.reasoning_format",
@@ -351,11 +304,38 @@ SAMPLING = (
         "smallest probability kept, relative to the best token's",
     ),
     Flag("sampling.typical_p", ("--typical", "--typical-p"), Kind.FLOAT, "", "locally typical sampling"),
-    Flag("sampling.seed", ("-s", "--seed"), Kind.INT, "", "-1 = random"),
+    Flag("sampling.seed", ("-s", "--seed"), Kind.TEXT, "", "-1 = random", read=seed),
     Flag("sampling.repeat_last_n", ("--repeat-last-n",), Kind.INT, "", "last tokens that penalties look at", low=0),
-    Flag("sampling.repeat_penalty", ("--repeat-penalty",), Kind.FLOAT, "LLAMA_ARG_REPEAT_PENALTY", "1 = off"),
-    Flag("sampling.presence_penalty", ("--presence-penalty",), Kind.FLOAT, "LLAMA_ARG_PRESENCE_PENALTY", "0 = off"),
-    Flag("sampling.frequency_penalty", ("--frequency-penalty",), Kind.FLOAT, "LLAMA_ARG_FREQUENCY_PENALTY", "0 = off"),
+    Flag(
+        "sampling.repeat_penalty",
+        ("--repeat-penalty",),
+        Kind.FLOAT,
+        "LLAMA_ARG_REPEAT_PENALTY",
+        "1 = off",
+        low=SMALLEST,
+        high=LARGEST,
+        complaint="repeat-penalty must be finite and greater than 0",
+    ),
+    Flag(
+        "sampling.presence_penalty",
+        ("--presence-penalty",),
+        Kind.FLOAT,
+        "LLAMA_ARG_PRESENCE_PENALTY",
+        "0 = off",
+        low=-LARGEST,
+        high=LARGEST,
+        complaint="presence-penalty must be finite",
+    ),
+    Flag(
+        "sampling.frequency_penalty",
+        ("--frequency-penalty",),
+        Kind.FLOAT,
+        "LLAMA_ARG_FREQUENCY_PENALTY",
+        "0 = off",
+        low=-LARGEST,
+        high=LARGEST,
+        complaint="frequency-penalty must be finite",
+    ),
     Flag("sampling.mirostat", ("--mirostat",), Kind.INT, "", "0, 1 or 2", low=0, high=2),
     Flag("sampling.mirostat_eta", ("--mirostat-lr",), Kind.FLOAT, "", "learning rate of Mirostat"),
     Flag("sampling.mirostat_tau", ("--mirostat-ent",), Kind.FLOAT, "", "target entropy of Mirostat"),
@@ -427,62 +407,13 @@ OWN = (
 )
 
 
-def _ignored(*names: str, switch: bool = False) -> Flag:
-    return Flag(f"ignored.{names[0].lstrip('-')}", names, Kind.SWITCH if switch else Kind.TEXT)
-
-
-_VALUES_IGNORED = """
--tb --threads-batch|--threads-http|-C --cpu-mask|-Cr --cpu-range|--cpu-strict|--prio|--poll|-Cb --cpu-mask-batch
--Crb --cpu-range-batch|--cpu-strict-batch|--prio-batch|--poll-batch|-ngl --gpu-layers --n-gpu-layers|-dev --device
--ot --override-tensor|-ncmoe --n-cpu-moe|-ncffn --n-cpu-ffn|-sm --split-mode|-ts --tensor-split|-mg --main-gpu
--lm --load-mode|-lzm --lazy-mode|-ctxcp --ctx-checkpoints --swa-checkpoints|-cms --checkpoint-min-step|--numa
--hft --hf-token|-hff --hf-file|--log-colors|--pooling|--embd-normalize|--image-min-tokens
---image-max-tokens|--mtmd-batch-max-tokens|--video-fps|--video-timestamp-interval|--video-ffmpeg-dir|--media-path
--mmdev --mmproj-device|--ui-config --webui-config|--ui-config-file --webui-config-file|--models-max|--tools-runtime
--td --threads-draft --spec-draft-threads|-tbd --threads-batch-draft --spec-draft-threads-batch
--Cd --cpu-mask-draft --spec-draft-cpu-mask|-Crd --cpu-range-draft --spec-draft-cpu-range
---spec-draft-cpu-strict --cpu-strict-draft|--spec-draft-prio --prio-draft|--spec-draft-poll --poll-draft
--Cbd --cpu-mask-batch-draft --spec-draft-cpu-mask-batch|--spec-draft-cpu-strict-batch --cpu-strict-batch-draft
---spec-draft-prio-batch --prio-batch-draft|--spec-draft-poll-batch --poll-batch-draft
--otd --override-tensor-draft --spec-draft-override-tensor|-ncmoed --n-cpu-moe-draft --spec-draft-ncmoe
---spec-draft-n-cpu-moe|--spec-draft-n-max|--spec-draft-n-min|--spec-synth-len|--spec-synth-rates
---spec-draft-p-split --draft-p-split|--spec-draft-p-min --draft-p-min|--spec-draft-sampling
--devd --device-draft --spec-draft-device|-ngld --gpu-layers-draft --n-gpu-layers-draft --spec-draft-ngl
--ctkd --cache-type-k-draft --spec-draft-type-k|-ctvd --cache-type-v-draft --spec-draft-type-v
---spec-ngram-mod-n-min|--spec-ngram-mod-n-max|--spec-ngram-mod-n-match|--spec-ngram-simple-size-n
---spec-ngram-simple-size-m|--spec-ngram-simple-min-hits|--spec-ngram-map-k-size-n|--spec-ngram-map-k-size-m
---spec-ngram-map-k-min-hits|--spec-ngram-map-k4v-size-n|--spec-ngram-map-k4v-size-m|--spec-ngram-map-k4v-min-hits
-"""
-_SWITCHES_IGNORED = """
---mlock|--mmap --no-mmap|--ui --no-ui --webui --no-webui|--swa-full|--jinja
---perf --no-perf|-kvo --kv-offload -nkvo --no-kv-offload|--repack -nr --no-repack|--no-host|-cmoe --cpu-moe
---check-tensors|--op-offload --no-op-offload|--offline|--lora-init-without-apply|--spm-infill|-bs --backend-sampling
---mmproj-auto --no-mmproj --no-mmproj-auto|--mmproj-offload --no-mmproj-offload|--reuse-port
---models-autoload --no-models-autoload|-no-ag --no-agent|--no-ui-mcp-proxy --no-webui-mcp-proxy|--no-skip-chat-parsing
---spec-draft-backend-sampling --no-spec-draft-backend-sampling|-cmoed --cpu-moe-draft --spec-draft-cpu-moe
-"""
-
-
-def _groups(table: str) -> list[list[str]]:
-    """Split a table of options: ``|`` or a line break separates two, spaces separate the names of one."""
-    return [group.split() for line in table.split("\n") for group in line.split("|") if group]
-
-
-HARMLESS = (
-    *(_ignored(*names) for names in _groups(_VALUES_IGNORED)),
-    *(_ignored(*names, switch=True) for names in _groups(_SWITCHES_IGNORED)),
-    Flag(
-        "ignored.dt", ("-dt", "--defrag-thold"), Kind.TEXT, warning="deprecated: there is no defragmentation any more"
-    ),
-)
-
 FLAGS: tuple[Flag, ...] = (*SLOTS, *REUSE, *HTTP, *LOG, *SAMPLING, *OWN, *HARMLESS)
 
 _REASONS = {
     "the engine has no LoRA adapters": "--lora --lora-scaled",
     "the engine has no control vectors": "--control-vector --control-vector-scaled --control-vector-layer-range",
     "the engine has no draft models": "-md --model-draft --spec-draft-model -hfd -hfrd --hf-repo-draft --spec-draft-hf"
-    " --spec-type --spec-default -lcs --lookup-cache-static -lcd --lookup-cache-dynamic --draft --draft-n --draft-max"
+    " --spec-default -lcs --lookup-cache-static -lcd --lookup-cache-dynamic --draft --draft-n --draft-max"
     " --draft-min --draft-n-min --spec-ngram-size-n --spec-ngram-size-m --spec-ngram-min-hits",
     "the engine has no grammars": "--grammar --grammar-file -j --json-schema -jf --json-schema-file",
     "the engine loads local files only; give -m FILE": "-hf -hfr --hf-repo -mu --model-url -dr --docker-repo"
@@ -496,14 +427,14 @@ _REASONS = {
     "the engine computes in its own process": "--rpc",
     "the engine has no tools": "--tools --mcp-servers-config --mcp-servers-json -ag --agent"
     " --ui-mcp-proxy --webui-mcp-proxy",
-    "the engine cannot limit thoughts": "--reasoning-budget --reasoning-budget-message",
+    "the engine cannot limit thoughts": "--reasoning-budget-message",
     "the engine always separates thoughts from answers": "--skip-chat-parsing",
     "the engine renders chats with Jinja only": "--no-jinja",
     "the engine serves no files": "--path",
     "the engine writes no prompts to files": "--log-prompts-dir",
     "for TLS, put a proxy in front": "--ssl-key-file --ssl-cert-file",
-    "the engine does not unload its model": "--sleep-idle-seconds",
     "the engine serves one model, not a router": "--models-dir --models-preset",
+    "llama-server has --load-mode in its place": "--mmap --no-mmap --mlock",
     "that is about llama.cpp itself; ask its llama-server": "--list-devices -cl --cache-list --completion-bash",
 }
 REFUSED: Mapping[str, str] = {name: why for why, names in _REASONS.items() for name in names.split()}
@@ -511,13 +442,13 @@ REFUSED: Mapping[str, str] = {name: why for why, names in _REASONS.items() for n
 _VARIABLES = {
     "DOCKER_REPO": "-dr", "HF_REPO": "-hf", "MODEL_URL": "-mu", "EMBEDDINGS": "--embedding", "RERANKING": "--rerank",
     "MMPROJ": "-mm", "MMPROJ_URL": "-mmu", "SPEC_DRAFT_MODEL": "-md", "SPEC_DRAFT_HF_REPO": "-hfd",
-    "SPEC_TYPE": "--spec-type", "DRAFT_MAX": "--draft", "DRAFT_MIN": "--draft-min", "RPC": "--rpc",
+    "DRAFT_MAX": "--draft", "DRAFT_MIN": "--draft-min", "RPC": "--rpc",
     "ROPE_SCALING_TYPE": "--rope-scaling", "ROPE_SCALE": "--rope-scale", "ROPE_FREQ_BASE": "--rope-freq-base",
     "ROPE_FREQ_SCALE": "--rope-freq-scale", "YARN_ORIG_CTX": "--yarn-orig-ctx", "YARN_EXT_FACTOR": "--yarn-ext-factor",
     "YARN_ATTN_FACTOR": "--yarn-attn-factor", "YARN_BETA_SLOW": "--yarn-beta-slow",
     "YARN_BETA_FAST": "--yarn-beta-fast", "TOOLS": "--tools", "AGENT": "--agent", "UI_MCP_PROXY": "--ui-mcp-proxy",
     "MCP_SERVERS_CONFIG": "--mcp-servers-config", "MCP_SERVERS_JSON": "--mcp-servers-json",
-    "THINK_BUDGET": "--reasoning-budget", "THINK_BUDGET_MESSAGE": "--reasoning-budget-message",
+    "THINK_BUDGET_MESSAGE": "--reasoning-budget-message",
     "SKIP_CHAT_PARSING": "--skip-chat-parsing", "STATIC_PATH": "--path", "SSL_KEY_FILE": "--ssl-key-file",
     "SSL_CERT_FILE": "--ssl-cert-file", "MODELS_DIR": "--models-dir", "MODELS_PRESET": "--models-preset",
 }  # fmt: skip

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 
-from .flag_table import Flag, Kind
+from .flag import Flag, Kind
+from .flag_words import decimal, whole
 
-__all__ = ["FALSE_WORDS", "FlagError", "boolean", "converted"]
+__all__ = ["FALSE_WORDS", "TRUE_WORDS", "FlagError", "boolean", "converted"]
 
 TRUE_WORDS = ("on", "enabled", "true", "1")
 FALSE_WORDS = ("off", "disabled", "false", "0")
@@ -29,9 +30,9 @@ def converted(flag: Flag, text: str) -> object:
     """The value that a word gives a flag, its range checked. Raises `FlagError`."""
     match flag.kind:
         case Kind.INT:
-            return _number(flag, text, int)
+            return _number(flag, text, whole)
         case Kind.FLOAT:
-            return _number(flag, text, float)
+            return _number(flag, text, decimal)
         case Kind.CHOICE:
             if text not in flag.choices:
                 raise FlagError(
@@ -53,16 +54,12 @@ def _read(flag: Flag, text: str) -> object:
         raise FlagError(str(error)) from None
 
 
-def _number(flag: Flag, text: str, kind: type[int] | type[float]) -> int | float:
+def _number(flag: Flag, text: str, read: Callable[[str], int | float]) -> int | float:
     try:
-        value = kind(text)
-    except ValueError:
-        raise FlagError(f"'{text}' is not a number") from None
-    if (
-        math.isnan(value)
-        or (flag.low is not None and value < flag.low)
-        or (flag.high is not None and value > flag.high)
-    ):
+        value = read(text)
+    except ValueError as error:
+        raise FlagError(str(error)) from None
+    if (flag.low is not None and value < flag.low) or (flag.high is not None and value > flag.high):
         bounds = f"at least {flag.low}" if flag.high is None else f"between {flag.low} and {flag.high}"
         raise FlagError(flag.complaint or f"{text} must be {bounds}")
     return value

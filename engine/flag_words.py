@@ -3,21 +3,72 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
 from .model.sampling_params import sampler_names
 
-__all__ = ["effort", "file_text", "json_object", "samplers", "token_bias", "unescaped"]
+__all__ = [
+    "decimal",
+    "effort",
+    "file_text",
+    "first_whole",
+    "json_object",
+    "numbers",
+    "samplers",
+    "seed",
+    "token_bias",
+    "unescaped",
+    "whole",
+]
 
 BIAS = re.compile(r"\s*([+-]?\d+)\s*([+-])(.+)")
+SEPARATORS = re.compile(r"[,/]+")
+WHOLE = re.compile(r"\s*[+-]?[0-9]+")
 ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|([nrt'\"\\]))")
 ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def whole(text: str, bits: int = 32) -> int:
+    """A whole number that fits into ``bits``. Raises `ValueError`."""
+    if not WHOLE.fullmatch(text):
+        raise ValueError(f"'{text}' is not a whole number")
+    limit = 2 ** (bits - 1)
+    if len(text) > bits or not -limit <= int(text) < limit:
+        raise ValueError(f"{text} is beyond what {bits} bits can hold")
+    return int(text)
+
+
+def decimal(text: str) -> float:
+    """A number with or without a fraction. Raises `ValueError`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise ValueError(f"'{text}' is not a number")
+    return value
 
 
 def samplers(text: str) -> tuple[str, ...]:
     """Parse sampler names separated by ``;``; unknown ones are dropped."""
     return sampler_names(text.split(";"))
+
+
+def first_whole(text: str) -> int:
+    """The first of whole numbers separated by commas or slashes. Raises `ValueError`."""
+    return whole(SEPARATORS.split(text)[0])
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Parse numbers separated by commas or slashes. Raises `ValueError`."""
+    return tuple(decimal(part) for part in SEPARATORS.split(text))
+
+
+def seed(text: str) -> int:
+    """A seed of 32 bits; -1 is the largest. Raises `ValueError`."""
+    return whole(text, bits=64) % 2**32
 
 
 def token_bias(text: str) -> tuple[int, float]:

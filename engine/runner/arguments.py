@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ..backend import BackendError
 from ..context import LaunchFlags
-from ..flag_table import FLAGS, Kind
+from ..flag import Kind
+from ..flag_table import FLAGS
 from ..flags import FlagError, parse_flags
 
 __all__ = ["address_of", "api_key_of", "command_to_copy", "model_path", "split_arguments", "url_of"]

@@ -7,7 +7,9 @@ import subprocess
 
 import pytest
 
-from slotview.engine.flag_table import FLAGS, HARMLESS, REFUSED, REFUSED_VARIABLES
+from slotview.engine.flag import Kind
+from slotview.engine.flag_table import FLAGS, HARMLESS, OWN, REFUSED, REFUSED_VARIABLES
+from slotview.engine.flags import FlagError, parse_flags
 
 from .servers import REAL
 
@@ -17,6 +19,7 @@ pytestmark = [
 ]
 
 OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w.-]*")
+FREE = {"HF_TOKEN", "MTMD_BACKEND_DEVICE"}  # not llama-server's alone
 OURS_ELSEWHERE = {"-h", "--help", "--usage", "--version"}  # of `slotview serve` itself
 
 
@@ -38,7 +41,31 @@ def test_every_flag_is_known(options: list[tuple[set[str], str]]) -> None:
     assert set().union(*(names for names, _ in options)) - known == set()
 
 
-def test_every_variable_of_what_is_no_harmless_flag_is_known(options: list[tuple[set[str], str]]) -> None:
-    harmless = {name for flag in HARMLESS for name in flag.names}
-    variables = {flag.env for flag in FLAGS} | REFUSED_VARIABLES.keys()
-    assert {variable for names, variable in options if variable and not names & harmless} - variables == set()
+def test_every_variable_is_known(options: list[tuple[set[str], str]]) -> None:
+    variables = {flag.env for flag in FLAGS} | REFUSED_VARIABLES.keys() | FREE
+    assert {variable for _, variable in options if variable} - variables == set()
+
+
+def test_no_option_is_taken_that_llama_server_does_not_know(options: list[tuple[set[str], str]]) -> None:
+    names = set().union(*(names for names, _ in options))
+    ours = {name for flag in OWN for name in flag.names}
+    assert {name for flag in FLAGS for name in (*flag.names, *flag.negative)} - ours - names == set()
+
+
+@pytest.mark.parametrize("word", ["5", "abc", "on", "none", "auto"])
+def test_a_harmless_option_takes_the_words_that_llama_server_takes(word: str) -> None:
+    """What follows a wrong option shows that the options before it were read."""
+    for flag in HARMLESS:
+        if (flag.kind is Kind.TEXT and flag.read is str) or flag.kind is Kind.SWITCH or flag.complaint:
+            continue
+        told = subprocess.run([REAL, flag.names[0], word, "--wrong"], capture_output=True, text=True, check=False)
+        takes = "invalid argument: --wrong" in told.stderr + told.stdout
+        assert takes == is_taken([flag.names[0], word]), flag.names[0]
+
+
+def is_taken(words: list[str]) -> bool:
+    try:
+        parse_flags(words)
+    except FlagError:
+        return False
+    return True

@@ -42,6 +42,26 @@ def test_a_wrong_boolean_names_the_variable() -> None:
         parse("", LLAMA_ARG_KV_UNIFIED="yes")
 
 
+def test_variables_of_harmless_flags_are_checked_like_all_others() -> None:
+    for name, word in (("UI", "yes"), ("N_GPU_LAYERS", "many"), ("SPLIT_MODE", "5"), ("JINJA", "0")):
+        with pytest.raises(FlagError, match=f'environment variable "LLAMA_ARG_{name}"'):
+            parse("", **{f"LLAMA_ARG_{name}": word})
+
+
+def test_a_switch_that_cannot_be_switched_off_is_on_or_left_alone() -> None:
+    assert parse("", LLAMA_ARG_ENDPOINT_METRICS="1", LLAMA_ARG_NO_ENDPOINT_METRICS="1").http.metrics is True
+    assert parse("", LLAMA_ARG_ENDPOINT_METRICS="yes").http.metrics is False
+
+
+def test_a_seed_of_minus_one_is_random_and_others_have_32_bits() -> None:
+    assert parse("-s -1").sampling.seed == parse("").sampling.seed == 2**32 - 1
+    assert parse("-s 4294967301").sampling.seed == 5
+
+
+def test_of_several_targets_the_first_counts() -> None:
+    assert parse("--fit-target 512,1024").launch.fit_target == 512
+
+
 def test_the_negative_variable_wins_whatever_its_value() -> None:
     flags = parse("", LLAMA_ARG_KV_UNIFIED="1", LLAMA_ARG_NO_KV_UNIFIED="0")
     assert flags.launch.kv_unified is False
@@ -68,7 +88,16 @@ def test_a_key_never_shows_in_a_representation() -> None:
     [
         ("--foo", "error: invalid argument: --foo"),
         ("-np", 'argument "-np": error: expected value'),
-        ("-np two", "'two' is not a number"),
+        ("-np two", "'two' is not a whole number"),
+        ("-c 1_000", "'1_000' is not a whole number"),
+        ("-c 99999999999", "99999999999 is beyond what 32 bits can hold"),
+        ("--temp nan", "'nan' is not a number"),
+        ("--repeat-penalty 0", "must be finite and greater than 0"),
+        ("--presence-penalty inf", "must be finite"),
+        ("--no-mmap", "llama-server has --load-mode in its place"),
+        ("-ngl many", "'many' is not a whole number"),
+        ("--numa far", "one of distribute, isolate, numactl"),
+        ("--prio 4", "between -1 and 3"),
         ("--port 70000", "between 0 and 65535"),
         ("--ctx-shift", "invalid argument: --ctx-shift"),
         ("--lora x", "no LoRA adapters"),
@@ -85,7 +114,9 @@ def test_bad_input_is_one_line_that_names_what_is_wrong(line: str, text: str) ->
 
 
 def test_harmless_flags_change_nothing() -> None:
-    assert parse("--no-mmap -ngl 99 --mlock --no-ui --numa distribute") == parse("")
+    harmless = "-ngl 99 -ngld all --no-webui --numa distribute -lm mlock -ts 3,1 --log-colors off -cms 0"
+    assert parse(harmless, LLAMA_ARG_REPACK="off", LLAMA_ARG_NO_PERF="", LLAMA_ARG_SWA_FULL="yes") == parse("")
+    assert parse("--sleep-idle-seconds -1 --reasoning-budget -1 --spec-type none") == parse("")
     assert "defragmentation" in parse("-dt 0.1").warnings[0]
 
 

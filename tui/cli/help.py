@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from slotview.engine.flag_table import FLAGS, HARMLESS, OWN, REFUSED, Flag, Kind
+from slotview.engine.flag import Flag, Kind
+from slotview.engine.flag_table import FLAGS, HARMLESS, OWN, REFUSED
 
 from .words import TAKE_VALUE
 
@@ -31,7 +32,7 @@ The engine's options (-c, -np, -kvu, --pace …) are listed by
   slotview dashboard --help"""
 
 _OTHERS = (
-    "llama-server's other options are accepted without effect (-ngl, --mlock …),",
+    "llama-server's other options are accepted without effect (-ngl, --numa …),",
     "or refused with the reason (--lora, --grammar, -hf …).",
 )
 
