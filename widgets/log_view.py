@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.events import Click
+from textual.message import Message
 
 from slotview.engine.events import (
     ContextShifted,
@@ -22,8 +28,8 @@ from slotview.engine.events import (
 )
 from slotview.engine.plain import plain
 
+from .following_scroll import FollowingScroll
 from .line import Line, fit
-from .line_scroll import LineScroll
 from .look import Look
 from .numbers import count, duration
 
@@ -36,21 +42,40 @@ _SEVERITIES: dict[Severity, str] = {"information": "", "warning": "warning", "er
 _HOW: dict[HowChosen, str] = {"id": "asked for by number", "lcp": "holds its beginning", "lru": "used longest ago"}
 
 
-class LogView(LineScroll):
-    """A bounded log that follows its end while that is in view."""
+class LogView(FollowingScroll):
+    """A bounded log that follows its end while that is in view. Long lines are cut; Enter asks for them in full."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "read", "Read", key_display="↵", tooltip="Read the log on the whole screen, nothing cut off"),
+    ]
     DEFAULT_CSS = """
     LogView { height: 1fr; min-height: 3; }
     """
+
+    class ReadRequested(Message):
+        """Show the log on the whole screen."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
         super().__init__(id=id, classes=classes)
         self.border_title = "Log"
         self._lines: deque[Line] = deque(maxlen=_KEPT)
         self._began: float | None = None
-        self._follows = True  # also while it is hidden
         self._newest: Line | None = None
         self._n_newest = 0
+
+    def on_click(self, event: Click) -> None:
+        """A double click reads it."""
+        if event.chain == 2:
+            self.action_read()
+
+    def action_read(self) -> None:
+        """Ask for the whole screen."""
+        self.post_message(self.ReadRequested())
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """All lines kept, the oldest first, none cut off."""
+        return self._lines
 
     @property
     def n_lines(self) -> int:
@@ -71,18 +96,6 @@ class LogView(LineScroll):
             self._began = look.snapshot.time
         if look.events:
             self._add([event_line(event, self._began) for event in look.events])
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follow the end once the user scrolls down to it, until they scroll up."""
-        super().watch_scroll_y(old_value, new_value)
-        if self.size:
-            self._follows = new_value >= self.max_scroll_y
-
-    def lay_out(self) -> None:
-        """Draw all again; the view stays at the end."""
-        super().lay_out()
-        if self._follows:
-            self.scroll_end(animate=False)
 
     def _add(self, lines: list[Line]) -> None:
         """Add lines; the view stays at the end, or on the same lines while the oldest ones are dropped."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from slotview.engine.backend import RequestState, RequestView
 from slotview.engine.plain import plain
 
+from .following_scroll import FollowingScroll
 from .line import Line, break_text, flow, wrap
-from .line_scroll import LineScroll
 from .look import Look
 from .numbers import count, duration, rate
 
 __all__ = ["RequestText"]
 
 
-class RequestText(LineScroll):
+class RequestText(FollowingScroll):
     """Prompt and answer, wrapped; follows the end while that is in view."""
 
     DEFAULT_CSS = """
@@ -58,11 +58,8 @@ class RequestText(LineScroll):
     def show_request(self, view: RequestView, text: str) -> None:
         """Show a request with all its text so far; only what is new is wrapped."""
         if self._shown != (view, text):
-            at_end = self.scroll_offset.y >= self.max_scroll_y
             self._shown = (view, text)
             self.lay_out()
-            if at_end:
-                self.scroll_end(animate=False)
 
     def lay_out(self) -> None:
         """Wrap what is new, or everything if the width changed."""

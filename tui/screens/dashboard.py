@@ -313,6 +313,13 @@ class Dashboard(ChangingScreen):
 
         self.app.push_screen(SlotScreen(self.feed, message.slot))
 
+    @on(LogView.ReadRequested)
+    def _read_log(self) -> None:
+        from .log import LogScreen
+
+        log = self.query_one(LogView)
+        self.app.push_screen(LogScreen(lambda: log.lines))
+
     @on(RequestList.Opened)
     def _open_request(self, message: RequestList.Opened) -> None:
         from .request import RequestScreen
