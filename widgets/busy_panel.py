@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slotview.engine.observe.continuity import is_current
-from slotview.engine.observe.meaning import AS_LAST_REPORTED, busy_meaning, slots_unknown
+from slotview.engine.observe.meaning import AS_LAST_REPORTED, busy_meaning, slots_unknown, unseen_meaning
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
@@ -32,7 +32,7 @@ class BusyPanel(LinePanel):
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make numbers, words and chart."""
         snapshot = look.snapshot
-        words = _words(snapshot)
+        words = _words(look)
         lines = flow([_now(snapshot), _average(snapshot)], width)
         if height is not None and height < _LOW and len(lines) > 1:
             lines = [join([_now(snapshot), _short_average(snapshot)])]
@@ -44,11 +44,14 @@ class BusyPanel(LinePanel):
         return [*lines, *chart]
 
 
-def _words(snapshot: Snapshot) -> str:
+def _words(look: Look) -> str:
+    snapshot = look.snapshot
     if snapshot.busy is None:
         return plain(slots_unknown(snapshot), _TEXT_LIMIT)
     if not is_current(snapshot):
         return AS_LAST_REPORTED
+    if look.n_unseen:
+        return unseen_meaning(snapshot.busy, _n_slots(snapshot), look.n_unseen)
     return busy_meaning(snapshot.busy, _n_slots(snapshot), snapshot.totals.busy_per_decode, snapshot.waiting.now)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from slotview.engine.observe.continuity import is_current
 from slotview.engine.observe.meaning import AS_LAST_REPORTED, waiting_meaning
 from slotview.engine.plain import plain
-from slotview.engine.snapshot import Snapshot, WaitingRequest, WaitingView
+from slotview.engine.snapshot import WaitingRequest, WaitingView
 
 from .chart import Chart
 from .line import Line, fit, flow, join, line_width, wrap
@@ -32,7 +32,7 @@ class WaitingPanel(LinePanel):
     def draw(self, look: Look, width: int, height: int | None) -> list[Line]:
         """Make numbers, names and chart."""
         snapshot = look.snapshot
-        head = _head(snapshot, width, is_low=height is not None and height < _LOW)
+        head = _head(look, width, is_low=height is not None and height < _LOW)
         room = _MOST_NAMED if height is None else _room(height - len(head))
         names = _names(snapshot.waiting.requests or (), snapshot.time, room, width)
         rows = _CHART_ROWS if height is None else height - len(head) - len(names)
@@ -46,9 +46,9 @@ def _room(rows: int) -> int:
     return max(1, rows if rows < _LOW else min(_MOST_NAMED, rows // 2))
 
 
-def _head(snapshot: Snapshot, width: int, is_low: bool) -> list[Line]:
+def _head(look: Look, width: int, is_low: bool) -> list[Line]:
     """Number and words; if there are few lines, the words are cut off, so that the list has room."""
-    number, words = _number(snapshot.waiting), _meaning(snapshot)
+    number, words = _number(look.snapshot.waiting), _meaning(look)
     lines = flow([number, ((words, "dim"),)], width)
     if len(lines) == 1 or is_low:
         return [fit(join([number, ((words, "dim"),)]), width)]
@@ -61,9 +61,12 @@ def _number(waiting: WaitingView) -> Line:
     return ((count(waiting.count), "strong"), (" waits" if waiting.count == 1 else " wait", ""))
 
 
-def _meaning(snapshot: Snapshot) -> str:
+def _meaning(look: Look) -> str:
+    snapshot = look.snapshot
     if snapshot.waiting.count is not None and not is_current(snapshot):
         return AS_LAST_REPORTED
+    if look.n_unseen:
+        return f"{count(look.n_unseen)} new, seen after this step"
     n_slots = None if snapshot.slots is None else len(snapshot.slots)
     words = waiting_meaning(snapshot.waiting, snapshot.busy, n_slots, snapshot.facts.batching)
     words = plain(words, 200)

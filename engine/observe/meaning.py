@@ -16,6 +16,7 @@ __all__ = [
     "remaining_text",
     "request_speed_meaning",
     "slots_unknown",
+    "unseen_meaning",
     "waiting_meaning",
 ]
 
@@ -43,6 +44,13 @@ def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, w
     if busy >= n_slots:
         return "all slots busy" + (", the queue is empty" if waiting == 0 else "")
     return f"{plural(n_slots - busy, 'slot')} free: a new request starts at once"
+
+
+def unseen_meaning(busy: int, n_slots: int | None, n_unseen: int) -> str:
+    """What busy slots say while requests have been sent that the engine has not looked at yet."""
+    free = max(0, (n_slots or 0) - busy)
+    slots = f"{plural(free, 'slot')} free" if free else "all slots busy"
+    return f"{slots}; {plural(n_unseen, 'new request')} {'is' if n_unseen == 1 else 'are'} seen after this step"
 
 
 def slots_unknown(snapshot: Snapshot) -> str:

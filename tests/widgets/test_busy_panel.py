@@ -1,5 +1,6 @@
 import pytest
 
+from slotview.engine.backend import RequestState, RequestView
 from slotview.engine.observe.observation import Observation
 from slotview.engine.snapshot import Health, HealthState, Totals, WaitingView
 from slotview.widgets.busy_panel import BusyPanel
@@ -85,3 +86,12 @@ def test_a_low_and_narrow_panel_has_room_for_the_words() -> None:
         "all busy and requests wait: more slots",
         "would help while memory lasts",
     ]
+
+
+def test_a_free_slot_is_no_promise_while_requests_are_not_seen_yet() -> None:
+    sent = tuple(RequestView(i, RequestState.WAITING, "once", 100.0, task=20 + i) for i in range(1, 6))
+    lines = drawn(BusyPanel(), look(snapshot(waiting=WaitingView(0, ())), requests=sent), 78).splitlines()
+    assert lines[1] == "1 slot free; 5 new requests are seen after this step"
+    full = snapshot(SLOTS[:3], waiting=WaitingView(0, ()))
+    lines = drawn(BusyPanel(), look(full, requests=sent[:1]), 78).splitlines()
+    assert lines[1] == "all slots busy; 1 new request is seen after this step"

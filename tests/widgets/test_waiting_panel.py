@@ -1,3 +1,4 @@
+from slotview.engine.backend import RequestState, RequestView
 from slotview.engine.observe.observation import Observation, Point
 from slotview.engine.snapshot import Health, HealthState, WaitingRequest, WaitingView
 from slotview.widgets.waiting_panel import WaitingPanel
@@ -67,3 +68,20 @@ def test_a_low_panel_has_number_and_names() -> None:
 def test_an_old_number_says_nothing_about_now() -> None:
     gone = snapshot(waiting=WaitingView(0), health=Health(HealthState.NO_ANSWER))
     assert drawn(WaitingPanel(), look(gone), 78, None).startswith("0 wait · as last reported")
+
+
+def test_requests_that_were_just_sent_are_not_denied() -> None:
+    sent = tuple(RequestView(i, RequestState.WAITING, "once", NOW, task=i) for i in range(1, 8))
+    queue = WaitingView(2, (WaitingRequest(1, since=NOW), WaitingRequest(2, since=NOW)))
+    at_once = look(snapshot(waiting=queue), requests=sent)
+    assert drawn(WaitingPanel(), at_once, 78).startswith("2 wait · 5 new, seen after this step")
+    assert drawn(WaitingPanel(), at_once, 38, 3).splitlines()[0] == "2 wait · 5 new, seen after this step"
+    assert drawn(WaitingPanel(), look(snapshot(waiting=WaitingView(0, ())), requests=sent[:1]), 78).startswith(
+        "0 wait · 1 new, seen after this step"
+    )
+
+
+def test_what_a_server_elsewhere_has_seen_is_not_guessed() -> None:
+    sent = (RequestView(1, RequestState.WAITING, "once", NOW),)
+    told = attached(waiting=WaitingView(0))
+    assert drawn(WaitingPanel(), look(told, requests=sent), 78).startswith("0 wait · the queue is empty")

@@ -126,9 +126,10 @@ class DemoApp(SlotviewApp):
 
     @on(Refreshed)
     def _tell(self) -> None:
-        """Show the caption with the numbers that the panels show."""
-        snapshot = self.dashboard.feed.look.snapshot
-        self.dashboard.caption = self._caption.format(busy=snapshot.busy, waiting=snapshot.waiting.count)
+        """Show the caption with the numbers that the panels show; who is not seen yet waits, too."""
+        look = self.dashboard.feed.look
+        waiting = (look.snapshot.waiting.count or 0) + look.n_unseen
+        self.dashboard.caption = self._caption.format(busy=look.snapshot.busy, waiting=waiting)
 
     async def _engine_ready(self) -> None:
         """Wait until the model is loaded."""

@@ -75,3 +75,11 @@ async def test_the_numbers_of_a_caption_are_those_of_the_panels() -> None:
         app.dashboard.look()
         await assert_shows(pilot, f"1/1 {WORKING.busy} at work, 17 waiting")
         await assert_shows(pilot, "17 wait")
+
+
+async def test_a_caption_counts_those_that_the_engine_has_not_seen_yet() -> None:
+    backend = FakeBackend(replace(WORKING, waiting=WaitingView(0, ())))
+    app = DemoApp(backend, script=(Step("{waiting} waiting", 3600, fire=(FireRequest("hello", count=8),)),))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await assert_shows(pilot, "1/1 8 waiting")
+        await assert_shows(pilot, "0 wait · 8 new, seen after this step")
