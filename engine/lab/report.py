@@ -10,20 +10,25 @@ __all__ = ["format_plan"]
 
 MIB = 2**20
 
-_HEADS = ("slots", "pool", "n_ctx", "KV MiB", "time s", "tok/s", "each", "wait s", "p95", "first s", "p95", "busy",
-          "peak", "ended")  # fmt: skip
+_HEADS = ("slots", "pool", "n_ctx", "MiB", "time", "tok/s", "each", "wait", "p95", "first", "p95", "busy", "peak",
+          "ended")  # fmt: skip
 _LEGEND = (
+    "MiB: KV cache; time: until all have ended; times are seconds",
     "tok/s: of all slots together; each: of one request",
-    "wait: until a slot is free; first: until the first token; both on average, and p95: 95 of 100 take less",
+    "wait: until a slot is free; first: until the first token",
+    "both on average, and p95: 95 of 100 take less",
     "busy: slots per decode call, on average; peak: most of the pool in use",
 )
 
 
-def format_plan(result: PlanResult) -> str:
-    """The table, what it means, and which flags did best; no line ends with spaces."""
+def format_plan(result: PlanResult, width: int = 80) -> str:
+    """The table, what it means, and which flags did best; no line ends with spaces.
+
+    The columns stand further apart if ``width`` has room for that.
+    """
     static = "; static batching" if result.batching == "static" else ""
     lines = [f"{result.workload.about}; times of {result.device}{static}", ""]
-    lines += _table([_HEADS, *[_cells(row) for row in result.rows if row.error is None]])
+    lines += _table([_HEADS, *[_cells(row) for row in result.rows if row.error is None]], width)
     lines += [f"does not start: {_flags(row)}: {row.error}" for row in result.rows if row.error is not None]
     lines += ["", *_LEGEND, "", *_notes(result)]
     return "\n".join(line.rstrip() for line in lines)
@@ -46,13 +51,14 @@ def _cells(row: PlanRow) -> tuple[str, ...]:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
+    return "-" if value is None else f"{value:.1f}" if value < 999.95 else f"{value:.0f}"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+def _table(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Align the columns to the right, as wide as they need to be."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= width else " "
+    return [gap.join(cell.rjust(length) for cell, length in zip(row, widths, strict=True)) for row in rows]
 
 
 def _notes(result: PlanResult) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -51,7 +52,7 @@ def print_plan(workload: str, slots: str, words: Sequence[str]) -> None:
         fail(error, 2)
     device = profile(flags.pace or DEFAULT_PACE) or profile(DEFAULT_PACE)
     result = run_plan(spread(flags.launch, numbers), asked, device, facts, options=core_options(flags))
-    print(format_plan(result))
+    print(format_plan(result, shutil.get_terminal_size().columns))
 
 
 def _numbers(slots: str) -> list[int]:

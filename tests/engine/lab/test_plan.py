@@ -181,9 +181,18 @@ def test_the_table_names_the_best_and_every_failure() -> None:
     assert lines[3].endswith("0/4")
     assert lines[4].endswith("4/4")
     assert "-c 512 -np 4 -kvu: 4 failed: Context size has been exceeded." in text
-    assert all(any(f"{head}: " in line for line in lines) for head in ("each", "wait", "first", "busy", "peak"))
+    told = ("MiB", "time", "tok/s", "each", "wait", "first", "p95", "busy", "peak")
+    assert all(any(f"{head}: " in line for line in lines) for head in told)
     assert lines[-1].startswith("done first with every answer in full: -c 2048 -np 4")
-    assert all(len(line) <= 110 for line in lines)
+    assert all(len(line) <= 80 for line in lines), "a table that is broken cannot be read"
+
+
+def test_the_table_fits_80_columns_and_takes_the_room_of_a_wide_terminal() -> None:
+    eight = plan(burst(8, Lengths(61), Lengths(64)), *spread(LaunchFlags(ctx_size=8192)))
+    narrow, wide = format_plan(eight).splitlines(), format_plan(eight, 120).splitlines()
+    assert max(map(len, narrow)) <= 80
+    assert [line.split() for line in narrow] == [line.split() for line in wide]
+    assert len(wide[2]) > len(narrow[2])
 
 
 def test_no_sound_candidate_is_said() -> None:
