@@ -41,4 +41,5 @@ class Answer(Struct, frozen=True):
     seconds: float = 0.0
     start_mark: str | None = None  # Process-Start-Time-Unix, the same as long as the server runs
     pointer: str = ""  # where a redirect leads, or which credentials a 401 asks for
+    age: float = 0.0  # seconds for which a cache on the way has kept it
     pause: float | None = None  # seconds after which to ask again, if the server says so (Retry-After)

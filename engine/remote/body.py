@@ -8,7 +8,9 @@ from contextlib import suppress
 
 import msgspec
 
-__all__ = ["LARGE", "NotJsonError", "looks_like_html", "parse_json", "strip_texts"]
+from ..plain import plain
+
+__all__ = ["LARGE", "NotJsonError", "heading", "looks_like_html", "parse_json", "strip_texts"]
 
 LARGE = 512 * 1024
 """Bytes above which a body is parsed in pieces, since a parser holds the interpreter's lock while it works."""
@@ -18,6 +20,7 @@ _TEXT_KEY = re.compile(rb'"(?:prompt|generated)"\s*:\s*"')
 _IN_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _HTML = re.compile(rb"\s*<(?:!doctype|html|head|body|!--|\?xml)", re.IGNORECASE)
+_HEADING = re.compile(rb"<(title|h1)\b[^>]*>(?P<words>[^<]*\w[^<]*)</\1>", re.IGNORECASE)
 
 
 class NotJsonError(ValueError):
@@ -29,6 +32,12 @@ def looks_like_html(body: bytes) -> bool:
     return _HTML.match(body[:200]) is not None
 
 
+def heading(body: bytes) -> str:
+    """The title of a web page, or its first headline, as one harmless line; empty if it has none."""
+    found = _HEADING.search(body[:4000])
+    return plain(" ".join(found["words"].decode("utf-8", "replace").split()), 200) if found else ""
+
+
 def parse_json(body: bytes, *, keep_texts: bool = False) -> object:
     """Parse a body. Raises `NotJsonError`.
 
@@ -36,7 +45,8 @@ def parse_json(body: bytes, *, keep_texts: bool = False) -> object:
     dropped, unless ``keep_texts``.
     """
     if looks_like_html(body):
-        raise NotJsonError("a web page instead of JSON")
+        title = heading(body)
+        raise NotJsonError("a web page instead of JSON" + (f": {title}" if title else ""))
     large = len(body) > LARGE
     if not large:
         with suppress(msgspec.DecodeError, RecursionError):  # it is stricter than some writers of JSON are

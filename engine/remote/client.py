@@ -20,6 +20,7 @@ sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None: n
 
 __all__ = ["OpenSockets", "open_client"]
 
+_HEADERS = {"Accept-Encoding": "identity", "Cache-Control": "no-cache", "User-Agent": "slotview"}
 _KEEP_ALIVE = 4.5  # the server closes after 5 idle seconds (spec §7.1)
 _DEAD_AFTER = {
     "SO_KEEPALIVE": 1,
@@ -69,7 +70,7 @@ def open_client(address: Address, credentials: Credentials, *, keep: int) -> htt
     """
     import httpx
 
-    headers = {"Accept-Encoding": "identity", "User-Agent": "slotview", **credentials.headers()}
+    headers = {**_HEADERS, **credentials.headers()}
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=keep, keepalive_expiry=_KEEP_ALIVE)
     base = address.origin + address.prefix
     transport = httpx.HTTPTransport(

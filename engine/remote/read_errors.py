@@ -8,15 +8,15 @@ from msgspec import Struct
 
 from ..plain import plain
 from ..snapshot import EndpointState
-from .body import NotJsonError, looks_like_html, parse_json
+from .body import NotJsonError, heading, looks_like_html, parse_json
 from .values import as_count, as_map, as_text, first
 
 __all__ = ["Refusal", "read_refusal", "state_of", "status_inside", "words_of"]
 
 _PAUSE_OF_429 = 10.0
-# A scheme of WWW-Authenticate; llama-swap means its API key with it.
-_PASSWORD = re.compile(r'(?:^|,)\s*(?:basic|digest)\b(?!\s+realm="llama-swap")', re.IGNORECASE)
-_TITLE = re.compile(rb"<title>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_SCHEME = re.compile(r"(?:^|,)\s*([a-z][a-z0-9-]*)(?=\s|,|$)", re.IGNORECASE)  # of WWW-Authenticate
+_KEY_OF_SWAP = 'basic realm="llama-swap"'  # llama-swap means its API key
+_TLS_PORT = re.compile(rb"plain HTTP\b.{,60}\b(?:HTTPS|SSL)|HTTP request to an HTTPS", re.IGNORECASE | re.DOTALL)
 
 
 class Refusal(Struct, frozen=True):
@@ -26,12 +26,20 @@ class Refusal(Struct, frozen=True):
     message: str
     kind: str = ""
     wants_password: bool = False  # a proxy's question, not llama-server's
+    wants_tls: bool = False  # the port takes nothing but TLS
+    wants_certificate: bool = False  # the port takes nobody without a client certificate
+    scheme: str = ""  # what a proxy wants where neither a password nor a key will do
     pause: float = 0.0  # seconds after which to ask again
 
     @property
     def told(self) -> str:
         """Status and message in one line."""
         return self.message if self.message.startswith(str(self.status)) else f"{self.status} {self.message}"
+
+    @property
+    def is_own_word(self) -> bool:
+        """Whether a llama-server says that it has no such path (builds since 2024)."""
+        return self.status == 404 and self.kind == "not_found_error" and self.message == "File Not Found"
 
     @property
     def is_loading(self) -> bool:
@@ -58,11 +66,15 @@ def read_refusal(status: int, body: bytes, pointer: str = "", pause: float | Non
     except NotJsonError:
         answer = None
     fields = as_map(as_map(answer).get("error"))
+    schemes = _schemes(pointer) if status == 401 else []
     return Refusal(
         status,
-        message=words_of(answer) or _bare_text(answer, body) or "no reason given",
+        message=words_of(answer) or _bare_text(answer, body) or _phrase(status),
         kind=as_text(fields.get("type"), 60) or "",
-        wants_password=status == 401 and _PASSWORD.search(pointer) is not None,
+        wants_password="basic" in schemes,
+        wants_tls=status == 400 and _TLS_PORT.search(body[:4000]) is not None,
+        wants_certificate=status == 400 and b"SSL certificate" in body[:4000],
+        scheme="" if {"basic", "bearer"} & {*schemes} else plain(" or ".join(schemes), 60),
         pause=_PAUSE_OF_429 if pause is None and status == 429 else pause or 0.0,
     )
 
@@ -84,14 +96,27 @@ def _shown_target(location: str) -> str:
     return plain(re.sub(r"//[^/@]*@", "//", location.partition("?")[0]), 120)
 
 
+def _schemes(pointer: str) -> list[str]:
+    """The ways of proving who one is that a server offers."""
+    return ["bearer"] if pointer.lower().startswith(_KEY_OF_SWAP) else _SCHEME.findall(pointer.lower())
+
+
+def _phrase(status: int) -> str:
+    """What the number stands for."""
+    from http import HTTPStatus
+
+    return next((known.phrase for known in HTTPStatus if known == status), "no reason given")
+
+
 def _bare_text(answer: object, body: bytes) -> str | None:
-    """The first line of a text, or the title of a web page."""
+    """The first line of a text, or what a web page is headed."""
     if isinstance(answer, str):
         return as_text(answer)
     if answer is not None:
         return None
-    title = _TITLE.search(body[:4000])
-    line = title[1] if title else b"a web page" if looks_like_html(body) else body[:400].strip().split(b"\n")[0]
+    if title := heading(body):
+        return title
+    line = b"a web page" if looks_like_html(body) else body[:400].strip().split(b"\n")[0]
     return plain(" ".join(line.decode("utf-8", "replace").split()), 200) or None
 
 

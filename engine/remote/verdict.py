@@ -10,6 +10,7 @@ from .known import UNFIT, Known
 from .read_errors import Refusal
 from .read_models import AT_PEER, FAILED
 from .read_props import build_number
+from .verdict_key import key_wanted
 from .verdict_link import not_answering, unreachable
 
 __all__ = ["judge"]
@@ -23,8 +24,6 @@ _OFF_ADVICE = {
     Route.METRICS: "start the server with --metrics",
 }
 _ON_THE_WAY = {"loading": "loaded", "starting": "loaded", "downloading": "downloaded"}
-_PROXY_LOGIN_ADVICE = "HTTP_PROXY=http://USER:PASSWORD@proxy:port, or add the server to NO_PROXY"
-_KEY_ADVICE = "give it with --api-key or in LLAMA_API_KEY"
 
 
 def judge(known: Known, host: str, *, credentials: Credentials = NOBODY, now: float) -> Health:
@@ -75,7 +74,7 @@ def _unlisted(kind: str, listed: Endpoint, known: Known, given: Credentials) -> 
     if listed.state is EndpointState.UNKNOWN:
         return Health(HealthState.CONNECTING, f"asking the {kind} for its models")
     if listed.state is EndpointState.KEY:
-        return _key(known, given)
+        return key_wanted(known, given)
     said = listed.refusal.told if listed.refusal else listed.note
     return Health(HealthState.ERROR, f"the {kind} does not list its models: {said}", "is there a proxy in between?")
 
@@ -92,7 +91,7 @@ def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
         return None  # the slots may be open, or say the same
     slots, running = known.state(Route.SLOTS), known.state(Route.RUNNING)
     if EndpointState.KEY in (props.state, slots) or (running is EndpointState.KEY and slots is not EndpointState.OK):
-        return _key(known, given)
+        return key_wanted(known, given)
     if EndpointState.LOADING in (props.state, known.state(Route.SLOTS)):
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
@@ -109,28 +108,21 @@ def _foreign(known: Known) -> Health:
     """Quote what it says. Only the user may follow a redirect, since it may lead to another machine."""
     props, health = known.endpoints[Route.PROPS], known.endpoints[Route.HEALTH]
     said = props.refusal.told if props.refusal else props.note or health.note or "something else"
-    advice = "check the port, and the path before /slots if it has one"
-    if props.refusal is not None and props.refusal.status < 400:
-        advice = "attach to that address, or with the key or password it wants"
+    if props.refusal is not None and props.refusal.is_own_word:
+        text = f"a llama-server answers, but has nothing under this path ({said})"
+        return Health(HealthState.FOREIGN, text, "check the path before /slots, and how a proxy on the way rewrites it")
+    advice = _foreign_advice(props.refusal)
     return Health(HealthState.FOREIGN, f"this is not a llama-server: it answers with {said}", advice)
 
 
-def _key(known: Known, given: Credentials) -> Health:
-    refusals = [known.endpoints[name].refusal for name in (Route.PROPS, Route.SLOTS, Route.MODELS, Route.RUNNING)]
-    if any(refusal is not None and refusal.wants_password for refusal in refusals):
-        text = "the user or the password is wrong" if given.login is not None else "user and password needed"
-        return Health(HealthState.KEY, text, "give them in the address: http://USER:PASSWORD@host")
-    if any(refusal is not None and refusal.status == 407 for refusal in refusals):
-        return Health(HealthState.KEY, "the proxy on the way wants a user and a password", _PROXY_LOGIN_ADVICE)
-    forbidden = next((refusal for refusal in refusals if refusal is not None and refusal.status == 403), None)
-    if forbidden is not None:  # llama-server's own word for a key is 401
-        return Health(HealthState.KEY, f"access refused ({forbidden.told})", "a proxy forbids it, or wants another key")
-    if given.key is not None and given.login is not None:
-        text = "the API key is wrong, or hidden by the password that a proxy passes on"
-        return Health(HealthState.KEY, text, "let the proxy drop the header Authorization: X-Api-Key carries the key")
-    if given.key is not None:
-        return Health(HealthState.KEY, "the API key is wrong", f"{_KEY_ADVICE}; it must be one of the server's keys")
-    return Health(HealthState.KEY, "API key needed", _KEY_ADVICE)
+def _foreign_advice(refusal: Refusal | None) -> str:
+    if refusal is not None and refusal.status < 400:
+        return "attach to that address, or with the key or password it wants"
+    if refusal is not None and refusal.wants_tls:
+        return "give https:// in place of http://"
+    if refusal is not None and refusal.wants_certificate:
+        return "a proxy wants a client certificate, which slotview does not send: attach behind it"
+    return "check the port, and the path before /slots if it has one"
 
 
 def _of_slots(known: Known, now: float) -> Health:

@@ -9,9 +9,14 @@ from .answer import Fault
 from .link import Link
 from .proxy import VIA
 
-__all__ = ["not_answering", "unreachable"]
+__all__ = ["PROXY_LOGIN", "not_answering", "unreachable"]
 
 PORT_ADVICE = "check the port; if the server speaks TLS, give https://"
+TUNNEL_ADVICE = "behind a tunnel or a container's port: is llama-server running there?"
+PROXY_LOGIN = (
+    "the proxy on the way wants a user and a password",
+    "HTTP_PROXY=http://USER:PASSWORD@proxy:port (or HTTPS_PROXY), or add the server to NO_PROXY",
+)
 PROXY_ADVICE = "the environment names it: see HTTP_PROXY and HTTPS_PROXY, or add the server to NO_PROXY"
 
 
@@ -32,11 +37,13 @@ def unreachable(link: Link, host: str, now: float) -> Health:
             verdict = HealthState.ERROR, f"no secure connection: {why}", _tls_advice(why)
         case Fault.NOT_HTTP:
             verdict = HealthState.FOREIGN, f"this is not a llama-server: it answers with {why}", PORT_ADVICE
-        case Fault.DROPPED if not link.was_up:
+        case Fault.DROPPED:
             text = f"{host} accepts the connection and closes it without an answer"
-            verdict = HealthState.NO_ANSWER, text, PORT_ADVICE
+            verdict = HealthState.NO_ANSWER, text, TUNNEL_ADVICE if link.was_up else f"{PORT_ADVICE}; {TUNNEL_ADVICE}"
         case Fault.UNREACHABLE:
             verdict = HealthState.NO_ANSWER, f"host not reachable: {host}", "check the network"
+        case Fault.OTHER if is_proxy and why.startswith("407"):
+            verdict = HealthState.KEY, *PROXY_LOGIN
         case Fault.OTHER:
             verdict = HealthState.ERROR, f"{host} cannot be asked: {why}", address_advice
         case Fault.UNCONNECTED:
@@ -51,6 +58,12 @@ def unreachable(link: Link, host: str, now: float) -> Health:
 def _tls_advice(message: str) -> str:
     if "hostname mismatch" in message.lower() or "ip address mismatch" in message.lower():
         return "use the name that the certificate is made out to"
+    if "certificate file" in message:
+        return "give the path of a file with certificates in PEM form"
+    if "expired" in message or "not yet valid" in message:
+        return "the certificate has to be renewed, unless the date of this machine is wrong"
+    if "issuer" in message or "certificate chain" in message:
+        return "if it is the right server: SSL_CERT_FILE=ca.pem slotview attach …, with the certificate of its CA"
     if "certificate" in message.lower():
         return "if it is the right server: SSL_CERT_FILE=cert.pem slotview attach …"
     return "try http://"

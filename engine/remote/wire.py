@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ..plain import plain
 from .address import Address
 from .answer import Answer, Fault
 from .client import OpenSockets, open_client
 from .credentials import Credentials
 from .faults import fault_of, transport_errors
+from .retry_after import pause_of
 
 if TYPE_CHECKING:
     import httpx
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BODY", "Wire"]
 
 MAX_BODY = 8 * 1024 * 1024
-_LONGEST_PAUSE = 3600.0  # seconds for which a server's Retry-After is honoured
+_PACKINGS = ("identity", "gzip", "deflate")  # unpacked on arrival
 
 
 class Wire:
@@ -99,7 +101,11 @@ def _read(response: httpx.Response, deadline: float) -> Answer:
         if time.monotonic() > deadline:
             return Answer(fault=Fault.SLOW, message="the answer trickles in too slowly")
         parts.append(part)
-    return _whole(response, b"".join(parts))
+    packing = response.headers.get("content-encoding", "identity")
+    is_packed = packing not in _PACKINGS and size == response.num_bytes_downloaded
+    if is_packed and response.is_success:
+        return Answer(fault=Fault.GARBLED, message=f"an answer packed with {plain(packing, 20)}, unasked")
+    return _whole(response, b"" if is_packed else b"".join(parts))
 
 
 def _too_large(response: httpx.Response) -> Answer:
@@ -109,11 +115,12 @@ def _too_large(response: httpx.Response) -> Answer:
 def _whole(response: httpx.Response, body: bytes) -> Answer:
     """An answer with those of its headers that matter."""
     headers = response.headers
-    pause = headers.get("retry-after", "")
+    age = headers.get("age", "")
     return Answer(
         response.status_code,
         body,
         start_mark=headers.get("process-start-time-unix"),
         pointer=headers.get("location" if response.status_code < 400 else "www-authenticate", ""),
-        pause=min(float(pause), _LONGEST_PAUSE) if pause.isdecimal() else None,
+        age=float(age[:9]) if age.isdecimal() else 0.0,
+        pause=pause_of(headers.get("retry-after", ""), headers.get("date", "")),
     )

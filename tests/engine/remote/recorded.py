@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from slotview.engine.remote.backend import RemoteBackend
-from slotview.engine.snapshot import Snapshot
+from slotview.engine.snapshot import HealthState, Snapshot
 from tests.fake_server import FakeServer, Reply, Route, Routes, json_reply
 
-__all__ = ["HTML", "body", "from_json", "healthy", "metrics", "recorded", "slot", "text", "watching"]
+__all__ = ["HTML", "body", "from_json", "healthy", "in_state", "metrics", "recorded", "slot", "text", "watching"]
 
 DATA = Path(__file__).parent / "data"
 HTML = Reply(b"<!doctype html><title>UI</title>", content_type="text/html")
@@ -95,6 +95,11 @@ def first_look(server: FakeServer, **options: Any) -> Snapshot:
     """Watch until the slots and the counters have answered or said no."""
     with watching(server, **options) as backend:
         return backend.wait_until(has_looked, 5)
+
+
+def in_state(state: HealthState) -> Callable[[Snapshot], bool]:
+    """Whether the verdict is this one."""
+    return lambda snapshot: snapshot.health.state is state
 
 
 def has_looked(snapshot: Snapshot) -> bool:

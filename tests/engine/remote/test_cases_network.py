@@ -9,7 +9,6 @@ import socket
 import ssl
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +24,17 @@ from slotview.engine.remote.credentials import NOBODY
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.wire import Wire
 from slotview.engine.snapshot import EndpointState, HealthState, Snapshot
-from tests.engine.remote.recorded import first_look, has_looked, healthy, metrics, recorded, slot, text, watching
+from tests.engine.remote.recorded import (
+    first_look,
+    has_looked,
+    healthy,
+    in_state,
+    metrics,
+    recorded,
+    slot,
+    text,
+    watching,
+)
 from tests.fake_server import FakeServer, Reply, Request, Route, Routes, error_reply, json_reply, refusing_port
 
 HANG = Reply(hang=True)
@@ -39,10 +48,6 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge, "PATIENCE", 0.2)
     monkeypatch.setattr(verdict, "_SLOW", 0.5)
     monkeypatch.setattr(link, "_FIRST_RETRY", 0.1)
-
-
-def in_state(state: HealthState) -> Callable[[Snapshot], bool]:
-    return lambda snapshot: snapshot.health.state is state
 
 
 def test_c31_a_server_that_answers_nothing_is_not_called_down() -> None:
@@ -376,7 +381,7 @@ def test_another_program_on_the_port_is_recognised_soon() -> None:
         backend.wait_until(has_looked, 5)
         server.routes, server.default = {}, Reply(b"<!doctype html><title>Other</title>", content_type="text/html")
         health = backend.wait_until(in_state(HealthState.FOREIGN), 5).health
-    assert health.message == "this is not a llama-server: it answers with a web page instead of JSON"
+    assert health.message == "this is not a llama-server: it answers with a web page instead of JSON: Other"
 
 
 def test_a_server_that_was_never_reached_tells_and_withholds_nothing() -> None:
