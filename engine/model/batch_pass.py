@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from .arrays import Floats
 from .hparams import HParams
-from .matmul import BLOCK, Product
+from .matmul import BLOCK, Product, useful_parts
 from .workspace import Workspace
 
 __all__ = ["BatchPass"]
@@ -40,10 +41,10 @@ class BatchPass:
         self.heads = qkv[:, :n_qk].reshape(n, -1, h.head_dim_k)
         self.gate, self.up = gate_up[:, : h.n_ff], gate_up[:, h.n_ff : 2 * h.n_ff]
         self.back = back[:, : h.n_embd]
-        self.to_qkv = Product(self.normed, qkv, n_parts)
-        self.to_gate_up = Product(self.normed, gate_up, n_parts)
-        self.to_width = Product(self.mixed, back, n_parts)
-        self.down = Product(self.inner, back, n_parts)
+        self.to_qkv = _product(self.normed, qkv, n_parts)
+        self.to_gate_up = _product(self.normed, gate_up, n_parts)
+        self.to_width = _product(self.mixed, back, n_parts)
+        self.down = _product(self.inner, back, n_parts)
         self.activations = self._activations(n_parts)
 
     def norm(self, sum_epsilon: float) -> None:
@@ -70,6 +71,10 @@ class BatchPass:
         n_parts = min(n_parts, 1 + self.inner.size // LEAST_TO_SHARE)
         bounds = [n * part // n_parts for part in range(n_parts + 1)]
         return [partial(self.activate, slice(a, b)) for a, b in pairwise(bounds)]
+
+
+def _product(rows: Floats, out: Floats, n_parts: int) -> Product:
+    return Product(rows, out, useful_parts(rows, out, n_parts))
 
 
 def _padded(n: int) -> int:

@@ -126,6 +126,9 @@ class Crew:
         Where helpers come late because the cores are busy with something else, the calling thread does them all for a
         while.
         """
+        if len(tasks) == 1:
+            tasks[0]()
+            return
         if self._alone:
             self._alone -= 1
             for task in tasks:

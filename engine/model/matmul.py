@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .arrays import Floats
 from .blas import has_small_kernel
 
-__all__ = ["Matrix", "Product", "padded_size", "split_columns", "usable_rows"]
+__all__ = ["Matrix", "Product", "padded_size", "split_columns", "usable_rows", "useful_parts"]
 
 BLOCK = 32
 """Weight rows of a block."""
@@ -32,6 +32,11 @@ VECTOR_BLOCK_BYTES = 1 << 18
 """Without the small kernel: bytes of weights that stay in the cache while they meet all rows."""
 FEW_ROWS = 12
 """Without the small kernel: rows from which on one large product is quicker."""
+
+LEAST_WEIGHTS_TO_SHARE = 1 << 18
+"""Weights from which on reading them alone is worth the hand-over to other threads."""
+LEAST_TO_SHARE = 1 << 25
+"""Multiplications from which on a product with fewer weights is worth it, also where the other cores are busy."""
 
 Operands = tuple[Floats, Floats]
 
@@ -94,6 +99,12 @@ def _most_rows(n_in: int) -> int:
     return max(2, min(MOST_OUTPUTS, MOST_PRODUCTS // n_in) // BLOCK)
 
 
+def useful_parts(rows: Floats, out: Floats, n_threads: int) -> int:
+    """How many threads a `Product` of this size is worth."""
+    n_weights = rows.shape[1] * out.shape[1]
+    return n_threads if n_weights >= LEAST_WEIGHTS_TO_SHARE or len(rows) * n_weights >= LEAST_TO_SHARE else 1
+
+
 def split_columns(n_padded: int, n_parts: int) -> list[slice]:
     """Cut the columns of a result into at most ``n_parts`` of whole blocks."""
     n_blocks = n_padded // BLOCK
@@ -146,11 +157,6 @@ class Product:
             return [partial(_plain, matrix.columns(part), self.rows, self.out[:, part]) for part in self._columns]
         parts = [matrix.blocks[part.start // BLOCK : part.stop // BLOCK, None] for part in self._columns]
         return [partial(_multiply, chunks, blocks) for blocks, chunks in zip(parts, self._chunks, strict=True)]
-
-    def all(self, matrix: Matrix) -> None:
-        """Compute the product on this thread."""
-        for task in self.tasks(matrix):
-            task()
 
 
 def _multiply(chunks: Sequence[Operands], blocks: Floats) -> None:

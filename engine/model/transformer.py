@@ -21,7 +21,7 @@ from .hparams import HParams
 from .interface import KvShape, SequenceRun
 from .kv_store import TypedKvStore
 from .layer import TensorSource, load_layers
-from .matmul import Matrix, Product, usable_rows
+from .matmul import Matrix, Product, usable_rows, useful_parts
 from .rope import Rope, Turns
 from .workspace import Workspace
 
@@ -30,10 +30,6 @@ __all__ = ["Transformer"]
 MOST_TOKENS = 512
 MOST_THREADS = 8
 ROWS_TO_SHIFT = 4096
-LEAST_WEIGHTS_TO_SHARE = 1 << 18
-"""Weights from which on reading them alone is worth the hand-over to other threads."""
-LEAST_TO_SHARE = 1 << 25
-"""Multiplications from which on a product with fewer weights is worth it, also where the other cores are busy."""
 
 
 class Transformer:
@@ -135,12 +131,7 @@ class Transformer:
             batch.mixed[:n] = kv.v.rotate(batch.mixed[:n])
 
     def _multiply(self, product: Product, matrix: Matrix) -> None:
-        """Compute a product, on all threads where there is enough to do."""
-        n_weights = matrix.n_out * matrix.n_in
-        if n_weights >= LEAST_WEIGHTS_TO_SHARE or len(product.rows) * n_weights >= LEAST_TO_SHARE:
-            self._crew.run(product.tasks(matrix))
-        else:
-            product.all(matrix)
+        self._crew.run(product.tasks(matrix))
         if matrix.bias is not None:
             np.add(product.out, matrix.bias, out=product.out)
 
@@ -158,7 +149,7 @@ class Transformer:
         if self._to_logits is None or len(self._to_logits.rows) != n:
             normed = self._work.floats("last", n, self.hparams.n_embd)
             out = self._work.floats("logits", n, self._output.n_padded)
-            self._to_logits = Product(normed, out, self._crew.size)
+            self._to_logits = Product(normed, out, useful_parts(normed, out, self._crew.size))
         return self._to_logits
 
 

@@ -21,7 +21,8 @@ def weights_of(n_out: int, n_in: int) -> NDArray[np.float32]:
 def product(matrix: Matrix, rows: NDArray[np.float32], n_parts: int) -> NDArray[np.float32]:
     out = np.full((len(rows), matrix.n_padded), np.nan, np.float32)
     with one_thread():
-        Product(rows, out, n_parts).all(matrix)
+        for task in Product(rows, out, n_parts).tasks(matrix):
+            task()
     return out[:, : matrix.n_out]
 
 
