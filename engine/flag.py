@@ -21,6 +21,7 @@ class Kind(StrEnum):
     CHOICE = "choice"
     LIST = "list"  # comma-separated, adds up
     WORDS = "words"  # one word each time, adds up
+    OBJECT = "object"  # a JSON object, adds up
 
 
 class Flag(Struct, frozen=True):

@@ -11,7 +11,7 @@ from .flag_values import FALSE_WORDS, TRUE_WORDS, FlagError, boolean, converted
 __all__ = ["FlagReader"]
 
 BY_NAME = {name: flag for flag in FLAGS for name in (*flag.names, *flag.negative)}
-ADDS_UP = (Kind.LIST, Kind.WORDS)
+ADDS_UP = (Kind.LIST, Kind.WORDS, Kind.OBJECT)
 
 
 class FlagReader:
@@ -65,12 +65,8 @@ class FlagReader:
             value = converted(flag, text)
         except FlagError as error:
             raise FlagError(f'error while handling argument "{name}": error: {error}') from None
-        if flag.kind in ADDS_UP and flag.names[0] in self._seen:
-            before = self.values[flag.field]
-            assert isinstance(before, tuple)
-            assert isinstance(value, tuple)
-            value = (*before, *value)
-        self.values[flag.field] = value
+        adds_up = flag.kind in ADDS_UP and flag.names[0] in self._seen
+        self.values[flag.field] = _together(self.values[flag.field], value) if adds_up else value
 
     def _warn(self, flag: Flag, name: str) -> None:
         """Warn about an option that overwrites another value, in llama-server's words, or has a warning of its own."""
@@ -86,6 +82,15 @@ class FlagReader:
             )
         if flag.warning:
             self.warnings.append(f"warn: {name}: {flag.warning}")
+
+
+def _together(before: object, value: object) -> object:
+    """What two words of an option that adds up say."""
+    if isinstance(before, tuple) and isinstance(value, tuple):
+        return (*before, *value)
+    assert isinstance(before, dict)
+    assert isinstance(value, dict)
+    return before | value
 
 
 def _value(flag: Flag, text: str) -> object:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .flag import ON_OFF, ON_OFF_AUTO, Flag, Kind
-from .flag_words import effort, file_text, first_whole, json_object, samplers, seed, token_bias
+from .flag_words import (
+    dry_base,
+    effort,
+    file_text,
+    first_whole,
+    hosts,
+    json_object,
+    samplers,
+    seed,
+    temperature,
+    token_bias,
+)
 from .flags_harmless import HARMLESS
 from .kv_size import KV_TYPES
 from .model.sampling_params import sampler_letters
@@ -165,10 +176,10 @@ REUSE = (
 )
 
 HTTP = (
-    Flag("http.host", ("--host",), Kind.TEXT, "LLAMA_ARG_HOST", "address to listen on"),
+    Flag("http.hosts", ("--host",), Kind.TEXT, "LLAMA_ARG_HOST", "addresses to listen on, comma-separated", read=hosts),
     Flag("http.port", ("--port",), Kind.INT, "LLAMA_ARG_PORT", "port to listen on", low=0, high=65535),
     Flag("http.api_prefix", ("--api-prefix",), Kind.TEXT, "LLAMA_ARG_API_PREFIX", "prefix of every route"),
-    Flag("http.alias", ("-a", "--alias"), Kind.TEXT, "LLAMA_ARG_ALIAS", "names of the model"),
+    Flag("http.aliases", ("-a", "--alias"), Kind.LIST, "LLAMA_ARG_ALIAS", "names of the model", read=str.strip),
     Flag("http.slots", ("--slots",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_SLOTS", "serve GET /slots", ("--no-slots",)),
     Flag("http.metrics", ("--metrics",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_METRICS", "serve GET /metrics"),
     Flag("http.props", ("--props",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_PROPS", "serve POST /props"),
@@ -195,7 +206,7 @@ HTTP = (
     Flag(
         "http.chat_template_kwargs",
         ("--chat-template-kwargs",),
-        Kind.TEXT,
+        Kind.OBJECT,
         "LLAMA_ARG_CHAT_TEMPLATE_KWARGS",
         "JSON object of variables for the template",
         read=json_object,
@@ -240,7 +251,7 @@ HTTP = (
         "continue the last message if it is the assistant's",
         ("--no-prefill-assistant",),
     ),
-    Flag("http.tags", ("--tags",), Kind.TEXT, "LLAMA_ARG_TAGS", "tags of the model"),
+    Flag("http.tags", ("--tags",), Kind.LIST, "LLAMA_ARG_TAGS", "tags of the model", read=str.strip),
     Flag("http.cors_origins", ("--cors-origins",), Kind.TEXT, "LLAMA_ARG_CORS_ORIGINS", "origins allowed by CORS"),
     Flag("http.cors_methods", ("--cors-methods",), Kind.TEXT, "LLAMA_ARG_CORS_METHODS", "methods allowed by CORS"),
     Flag("http.cors_headers", ("--cors-headers",), Kind.TEXT, "LLAMA_ARG_CORS_HEADERS", "headers allowed by CORS"),
@@ -293,7 +304,14 @@ LOG = (
 )
 
 SAMPLING = (
-    Flag("sampling.temperature", ("--temp", "--temperature"), Kind.FLOAT, "LLAMA_ARG_TEMPERATURE", "0 = greedy"),
+    Flag(
+        "sampling.temperature",
+        ("--temp", "--temperature"),
+        Kind.TEXT,
+        "LLAMA_ARG_TEMPERATURE",
+        "0 = greedy",
+        read=temperature,
+    ),
     Flag("sampling.top_k", ("--top-k",), Kind.INT, "LLAMA_ARG_TOP_K", "best tokens kept; 0 = off"),
     Flag("sampling.top_p", ("--top-p",), Kind.FLOAT, "LLAMA_ARG_TOP_P", "share of probability kept"),
     Flag(
@@ -351,7 +369,7 @@ SAMPLING = (
         "exponent by which it varies with the entropy",
     ),
     Flag("sampling.dry_multiplier", ("--dry-multiplier",), Kind.FLOAT, "", "0 = off"),
-    Flag("sampling.dry_base", ("--dry-base",), Kind.FLOAT, "", "growth of DRY's penalty"),
+    Flag("sampling.dry_base", ("--dry-base",), Kind.TEXT, "", "growth of DRY's penalty, at least 1", read=dry_base),
     Flag(
         "sampling.dry_allowed_length", ("--dry-allowed-length",), Kind.INT, "", "longest repetition without a penalty"
     ),

@@ -40,7 +40,8 @@ def converted(flag: Flag, text: str) -> object:
                 )
             return flag.choices[text]
         case Kind.LIST:
-            return tuple(part for part in text.split(",") if part)
+            parts = (flag.read(part) for part in text.split(","))
+            return tuple(part for part in parts if part)
         case Kind.WORDS:
             return (_read(flag, text),)
         case _:

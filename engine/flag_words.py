@@ -7,17 +7,20 @@ import math
 import re
 from pathlib import Path
 
-from .model.sampling_params import sampler_names
+from .model.sampling_params import SamplingParams, sampler_names
 
 __all__ = [
     "decimal",
+    "dry_base",
     "effort",
     "file_text",
     "first_whole",
+    "hosts",
     "json_object",
     "numbers",
     "samplers",
     "seed",
+    "temperature",
     "token_bias",
     "unescaped",
     "whole",
@@ -69,6 +72,25 @@ def numbers(text: str) -> tuple[float, ...]:
 def seed(text: str) -> int:
     """A seed of 32 bits; -1 is the largest. Raises `ValueError`."""
     return whole(text, bits=64) % 2**32
+
+
+def temperature(text: str) -> float:
+    """A temperature; below 0 is 0. Raises `ValueError`."""
+    return max(decimal(text), 0.0)
+
+
+def dry_base(text: str) -> float:
+    """The base of DRY's penalty; one below 1 leaves the usual. Raises `ValueError`."""
+    value = decimal(text)
+    return value if value >= 1 else SamplingParams().dry_base
+
+
+def hosts(text: str) -> tuple[str, ...]:
+    """Addresses separated by commas. Raises `ValueError`."""
+    found = tuple(host.strip() for host in text.split(",") if host.strip())
+    if not found:
+        raise ValueError("--host requires at least one address")
+    return found
 
 
 def token_bias(text: str) -> tuple[int, float]:

@@ -28,9 +28,10 @@ BACKLOG = 2048
 SECONDS_OF_SILENCE = 10
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int, *, only_v6: bool = False) -> socket.socket:
     """Listen on an address, or on a unix socket where the host ends in ``.sock``. Raises `OSError`.
 
+    ``only_v6``: an address of IPv6 leaves the same port of IPv4 to another socket.
     A socket that an ended server left behind is replaced; another file, or one that somebody listens on, is not.
     """
     place: str | tuple[str, int]
@@ -46,6 +47,8 @@ def bind(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if os.name != "nt":
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6 and only_v6:
+            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         place = (host, port)
     try:
         listening.bind(place)

@@ -113,7 +113,7 @@ async def models(request: Request) -> Response:
     data: Json = {
         "id": name,
         "aliases": state.aliases or [name],
-        "tags": sorted({tag for tag in state.flags.http.tags.split(",") if tag}),
+        "tags": sorted(set(state.flags.http.tags)),
         "object": "model",
         "architecture": {"input_modalities": ["text"], "output_modalities": ["text"]},
         "created": int(time.time()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Thread
 
 import uvicorn
@@ -21,12 +22,12 @@ __all__ = ["Loader"]
 class Loader(Thread):
     """Loads the model and lets requests in. Where that goes wrong it ends the server and has ``failed``."""
 
-    def __init__(self, state: ServerState, log: LogPrinter, server: uvicorn.Server, address: str) -> None:
+    def __init__(self, state: ServerState, log: LogPrinter, server: uvicorn.Server, addresses: Sequence[str]) -> None:
         super().__init__(daemon=True)
         self._state = state
         self._log = log
         self._server = server
-        self._address = address
+        self._addresses = addresses
         self.failed = False
 
     def run(self) -> None:
@@ -51,7 +52,8 @@ class Loader(Thread):
         Thread(target=_follow, args=(host, log), name="slotview-log", daemon=True).start()
         self._state.host = host
         log.line("I", "srv  llama_server: model loaded")
-        log.line("I", f"srv  llama_server: listening on {self._address}")
+        for address in self._addresses:
+            log.line("I", f"srv  llama_server: listening on {address}")
 
 
 def _print_plan(log: LogPrinter, plan: ContextPlan) -> None:

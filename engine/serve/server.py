@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..flags import EngineFlags
@@ -37,23 +38,32 @@ def _serve(flags: EngineFlags, log: LogPrinter, started: int) -> int:
         sys.stderr.write(f"{error}\n")
         return 1
     _greet(log, flags, state)
-    try:
-        listening = bind(flags.http.host, flags.http.port)
-    except OSError:
-        place = f"hostname: {flags.http.host}, port: {flags.http.port}"
-        log.line("E", f"srv         start: couldn't bind HTTP server socket, {place}")
-        log.line("I", "srv    operator(): operator(): cleaning up before exit...")
-        log.line("E", "srv  llama_server: exiting due to HTTP server error")
-        return 1
-    return _run(state, log, listening)
+    listening = _listen(flags.http.hosts, flags.http.port, log)
+    return _run(state, log, listening) if listening else 1
 
 
-def _run(state: ServerState, log: LogPrinter, listening: socket.socket) -> int:
+def _listen(hosts: Sequence[str], port: int, log: LogPrinter) -> dict[str, socket.socket]:
+    """A socket for each address, or none where one of them cannot be had, which the log tells."""
+    listening: dict[str, socket.socket] = {}
+    for host in hosts:
+        try:
+            listening[host] = bind(host, port, only_v6=len(hosts) > 1)
+        except OSError:
+            for one in listening.values():
+                one.close()
+            log.line("E", f"srv         start: couldn't bind HTTP server socket, hostname: {host}, port: {port}")
+            log.line("I", "srv    operator(): operator(): cleaning up before exit...")
+            log.line("E", "srv  llama_server: exiting due to HTTP server error")
+            return {}
+    return listening
+
+
+def _run(state: ServerState, log: LogPrinter, listening: Mapping[str, socket.socket]) -> int:
     """Load the model and answer requests until a signal comes; returns the exit code."""
     server = make_server(state)
-    loader = Loader(state, log, server, address_of(listening, state.flags.http.host))
+    loader = Loader(state, log, server, [address_of(one, host) for host, one in listening.items()])
     loader.start()
-    server.run(sockets=[listening])
+    server.run(sockets=list(listening.values()))
     log.line("I", "srv    operator(): operator(): cleaning up before exit...")
     if state.host:
         state.host.close()
@@ -88,5 +98,6 @@ def _greet(log: LogPrinter, flags: EngineFlags, state: ServerState) -> None:
         if flags.http.cors_origins == "*":
             why = "no API key is set and CORS allows all origins"
             log.line("W", f"srv  llama_server: security: {why} (see https://github.com/ggml-org/llama.cpp/pull/25655)")
-        if flags.http.host not in ("127.0.0.1", "localhost", "::1") and not flags.http.host.endswith(".sock"):
-            log.line("W", f"srv  llama_server: security: {flags.http.host} can be reached by others; set --api-key")
+        for host in flags.http.hosts:
+            if host not in ("127.0.0.1", "localhost", "::1") and not host.endswith(".sock"):
+                log.line("W", f"srv  llama_server: security: {host} can be reached by others; set --api-key")

@@ -27,7 +27,7 @@ class KeyFileError(ValueError):
 def read_keys(flags: EngineFlags) -> tuple[str, ...]:
     """Keys of the command line and of the file, one a line; empty lines and those that begin with # are skipped."""
     keys = flags.http.api_keys
-    if flags.http.api_key_file:
+    if flags.http.api_key_file is not None:
         try:
             lines = Path(flags.http.api_key_file).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
@@ -77,7 +77,7 @@ class ServerState:
     @property
     def aliases(self) -> list[str]:
         """Names given with ``--alias``, sorted."""
-        return sorted(name for name in self.flags.http.alias.split(",") if name)
+        return sorted(set(self.flags.http.aliases))
 
     @property
     def fingerprint(self) -> str:

@@ -79,6 +79,24 @@ def test_stop_strings_and_keys_add_up() -> None:
     assert parse("--api-key a,b --api-key c").http.api_keys == ("a", "b", "c")
 
 
+def test_names_tags_and_variables_of_the_template_add_up() -> None:
+    http = parse("-a b,a -a c --tags x --tags y").http
+    assert (http.aliases, http.tags) == (("b", "a", "c"), ("x", "y"))
+    told = parse_flags(["--chat-template-kwargs", '{"a": 1}', "--chat-template-kwargs", '{"b": 2}'])
+    assert told.http.chat_template_kwargs == {"a": 1, "b": 2}
+
+
+def test_several_addresses_to_listen_on() -> None:
+    assert parse_flags(["--host", "127.0.0.1, ::1"]).http.hosts == ("127.0.0.1", "::1")
+    with pytest.raises(FlagError, match="--host requires at least one address"):
+        parse_flags([], {"LLAMA_ARG_HOST": ""})
+
+
+def test_numbers_that_llama_server_corrects() -> None:
+    assert parse("--temp -1").sampling.temperature == 0
+    assert parse("--dry-base 0.5").sampling.dry_base == parse("").sampling.dry_base
+
+
 def test_a_key_never_shows_in_a_representation() -> None:
     assert "secret" not in repr(parse("--api-key secret"))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import signal
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from slotview.engine.flags import parse_flags
-from slotview.engine.serve.http_server import make_server
+from slotview.engine.serve.http_server import bind, make_server
 from slotview.engine.serve.server import serve
 from slotview.engine.serve.state import ServerState
 
@@ -18,6 +20,7 @@ from slotview.engine.serve.state import ServerState
     [
         (["--slot-save-path", "{}/none"], "not a directory: "),
         (["--api-key-file", "{}/none"], "error: failed to open file "),
+        (["--api-key-file", ""], "error: failed to open file ''"),
         (["--chat-template", "{{ x"], "error: the supplied chat template is not supported: "),
         (
             ["--chat-template", "{{ messages[0].content.none() }}"],
@@ -32,6 +35,26 @@ def test_what_cannot_start_says_so_in_a_line(
     shown = capsys.readouterr().err
     assert shown.startswith(told)
     assert shown.count("\n") == 1
+
+
+def test_an_address_that_cannot_be_had_ends_the_start_and_frees_the_others(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with closing(bind("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    assert serve(parse_flags(["--host", "127.0.0.1,192.0.2.1", "--port", str(port)])) == 1
+    assert f"couldn't bind HTTP server socket, hostname: 192.0.2.1, port: {port}" in capsys.readouterr().err
+    bind("127.0.0.1", port).close()
+
+
+def test_the_port_of_all_addresses_of_both_kinds_can_be_had_together() -> None:
+    with closing(bind("0.0.0.0", 0)) as four:
+        try:
+            bind("::", four.getsockname()[1], only_v6=True).close()
+        except OSError as error:
+            if error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
+                pytest.skip("this machine has no IPv6")
+            raise
 
 
 def test_the_second_signal_ends_the_server_at_once_with_1(
