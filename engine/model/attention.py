@@ -136,5 +136,5 @@ def _widen(tensor: KvTensor, layer: int, rows: CellIds | slice, out: Floats, wor
         stored = items[rows]
     else:
         stored = work.items("gathered", items.dtype, rows.size, items.shape[1])
-        np.take(items, rows.reshape(-1), axis=0, out=stored, mode="clip")
+        items.take(rows.reshape(-1), 0, stored, "clip")
     tensor.kind.decode(stored, out.reshape(len(stored), -1))

@@ -74,7 +74,7 @@ class _Gathered:
 
     def read(self, layer: int) -> None:
         """Read those of a layer."""
-        np.take(self._tensor.items[layer], self._rows, axis=0, out=self._stored, mode="clip")
+        self._tensor.items[layer].take(self._rows, 0, self._stored, "clip")
         self._tensor.kind.decode(self._stored, self._floats)
 
 

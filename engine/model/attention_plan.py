@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
-from .arrays import CellIds, Floats
+from .arrays import CellIds, Floats, as_slice
 from .interface import SequenceRun
 from .kv_store import TypedKvStore
 
@@ -111,14 +111,8 @@ def _groups(length: int, members: Sequence[tuple[int, CellIds]], width: int) -> 
         for padded, (_, cells) in zip(rows, part, strict=True):
             padded[: len(cells)] = cells
             padded[len(cells) :] = cells[0]
-        places = [token for token, _ in part]
-        yield Group(_as_slice(places), rows, _padding_mask([len(cells) for _, cells in part], length))
-
-
-def _as_slice(places: Sequence[int]) -> CellIds | slice:
-    """Rising numbers as a slice where they follow each other."""
-    first, last = places[0], places[-1]
-    return slice(first, last + 1) if last - first + 1 == len(places) else np.array(places, np.intp)
+        places = np.array([token for token, _ in part], np.intp)
+        yield Group(as_slice(places), rows, _padding_mask([len(cells) for _, cells in part], length))
 
 
 def _padding_mask(counts: Sequence[int], length: int) -> Floats | None:

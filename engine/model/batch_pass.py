@@ -32,6 +32,7 @@ class BatchPass:
         self.x = work.floats("x", n, h.n_embd)
         self.normed = work.floats("normed", n, h.n_embd)
         self.sums = work.floats("sums", n)
+        self.roots = self.sums[:, None]
         self.mixed = work.floats("mixed", n, h.n_head * h.head_dim_v)
         self.inner = work.floats("inner", n, h.n_ff)
         qkv = work.floats("qkv", n, _padded(n_qk + n_v))
@@ -52,7 +53,7 @@ class BatchPass:
         np.vecdot(self.x, self.x, out=self.sums)
         np.add(self.sums, np.float32(sum_epsilon), out=self.sums)
         np.sqrt(self.sums, out=self.sums)
-        np.divide(self.x, self.sums[:, None], out=self.normed)
+        np.divide(self.x, self.roots, out=self.normed)
 
     def activate(self, rows: slice) -> None:
         """inner = silu(gate) × up, of some rows.

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from .arrays import Floats
+from .arrays import CellIds, Floats, as_slice
 from .attention import Attention, StepAttention
 from .attention_plan import plan_attention
 from .batch_pass import BatchPass
@@ -92,7 +92,7 @@ class Transformer:
         """Output of the last layer [N, E]; beside a lone token stands a row of zeros, as `usable_rows` wants it."""
         positions = np.concatenate([np.arange(run.first_pos, len(run.cells)) for run in runs])
         rows = np.concatenate([kv.rows(run.stream, run.cells[run.first_pos :]) for run in runs])
-        n = len(rows)
+        n, places = len(rows), as_slice(rows)
         batch = self._pass_of(usable_rows(n))
         batch.x[:n] = self._embedding.rows(np.concatenate([run.tokens for run in runs]))
         batch.x[n:] = 0
@@ -103,7 +103,7 @@ class Transformer:
             batch.norm(self._sum_epsilon)
             self._multiply(batch.to_qkv, layer.qkv)
             self._rope.rotate(batch.heads[:n], turns)
-            self._attend(batch, number, kv, rows, attention)
+            self._attend(batch, number, kv, n, places, attention)
             self._multiply(batch.to_width, layer.out)
             np.add(batch.x, batch.back, out=batch.x)
             batch.norm(self._sum_epsilon)
@@ -120,10 +120,9 @@ class Transformer:
         return self._pass
 
     def _attend(
-        self, batch: BatchPass, layer: int, kv: TypedKvStore, rows: NDArray[np.intp], attention: StepAttention
+        self, batch: BatchPass, layer: int, kv: TypedKvStore, n: int, rows: CellIds | slice, attention: StepAttention
     ) -> None:
-        """Store the new K and V at ``rows`` and put the attention's result in ``batch.mixed``."""
-        n = len(rows)
+        """Store the new K and V at n ``rows`` and put the attention's result in ``batch.mixed``."""
         kv.k.put(layer, rows, kv.k.rotate(batch.k[:n]))
         kv.v.put(layer, rows, kv.v.rotate(batch.v[:n]))
         attention.attend(layer, kv.k.query(batch.q[:n]))
