@@ -64,6 +64,8 @@ class Overview(Screen[None]):
 
     @on(ServerTable.Opened)
     def _open(self, message: ServerTable.Opened) -> None:
+        if self.app.screen is not self:
+            return  # Enter held down asks again
         self._opened = message.index
         self.app.push_screen(Dashboard(self._feeds[message.index], min(self._refresh, 0.25)))
 

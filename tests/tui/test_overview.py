@@ -1,5 +1,6 @@
 import pytest
 from msgspec.structs import replace
+from textual.events import Key
 
 from slotview.engine.snapshot import KvPool, WaitingView
 from slotview.tui.overview import OverviewApp
@@ -101,3 +102,15 @@ async def test_a_narrow_screen_shows_how_a_server_is_and_that_its_words_go_on() 
         assert "● refused" in row
         assert row.rstrip().endswith("…")
         assert "4/4" in row
+
+
+async def test_enter_held_down_opens_one_screen() -> None:
+    app = OverviewApp([("one", FakeBackend(IDLE)), ("two", FakeBackend(REMOTE))], refresh=3600)
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(25):
+            app.post_message(Key("enter", None))
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "two" in text_of(app), "the overview again, at once"
+        assert len(app.screen_stack) == 1

@@ -20,6 +20,7 @@ from ..outcome import outcome
 
 if TYPE_CHECKING:
     from ..app import BaseApp
+    from .dialog import Dialog
     from .fire import FireForm
     from .slot_actions import ChosenAction
 
@@ -77,12 +78,17 @@ class ChangingScreen(Screen[None]):
 
     # Dialogs open at once, not in a worker, so that keys typed ahead go to them rather than to this screen.
 
+    def open(self, dialog: Dialog[AnswerT], work: Callable[[AnswerT], object] | None = None) -> None:
+        """Open a dialog, and do ``work`` with its answer, unless another is open: a key held down asks for several."""
+        if self.app.screen is self:
+            self.app.push_screen(dialog, None if work is None else _if_answered(work))
+
     def action_fire(self) -> None:
         """Ask for prompts, and send them."""
         from .fire import FireScreen
 
-        app = cast("BaseApp[None]", self.app)
-        app.push_screen(FireScreen(app.last_fire, self.feed.look.snapshot.slots), _if_answered(self._fire_form))
+        last = cast("BaseApp[None]", self.app).last_fire
+        self.open(FireScreen(last, self.feed.look.snapshot.slots), self._fire_form)
 
     @work
     async def _fire_form(self, form: FireForm) -> None:
@@ -121,7 +127,7 @@ class ChangingScreen(Screen[None]):
         """Show what other flags would do, and apply them if that is possible."""
         from .retune import RetuneScreen
 
-        self.app.push_screen(RetuneScreen(self.feed.backend), _if_answered(self._retune_to))
+        self.open(RetuneScreen(self.feed.backend), self._retune_to)
 
     @work
     async def _retune_to(self, flags: LaunchFlags) -> None:
@@ -149,9 +155,7 @@ class ChangingScreen(Screen[None]):
         if slot is None:
             self.tell("choose a slot first", "warning")
             return
-        self.app.push_screen(
-            SlotActionScreen(slot, self.feed.backend.capabilities), _if_answered(partial(self._act_on, slot))
-        )
+        self.open(SlotActionScreen(slot, self.feed.backend.capabilities), partial(self._act_on, slot))
 
     @work
     async def _act_on(self, slot: int, chosen: ChosenAction) -> None:

@@ -299,26 +299,26 @@ class Dashboard(ChangingScreen):
         """Show all keys and what the numbers mean."""
         from .help import HelpScreen
 
-        self.app.push_screen(HelpScreen(self))
+        self.open(HelpScreen(self))
 
     def action_chart(self) -> None:
         """Draw the history on the whole screen."""
         from .chart import ChartScreen
 
-        self.app.push_screen(ChartScreen(lambda: self.feed.look.observation.history))
+        self.open(ChartScreen(lambda: self.feed.look.observation.history))
 
     @on(SlotTable.Opened)
     def _open_slot(self, message: SlotTable.Opened) -> None:
         from .slot import SlotScreen
 
-        self.app.push_screen(SlotScreen(self.feed, message.slot))
+        self.open(SlotScreen(self.feed, message.slot))
 
     @on(LogView.ReadRequested)
     def _read_log(self) -> None:
         from .log import LogScreen
 
         log = self.query_one(LogView)
-        self.app.push_screen(LogScreen(lambda: log.lines))
+        self.open(LogScreen(lambda: log.lines))
 
     @on(RequestList.Opened)
     def _open_request(self, message: RequestList.Opened) -> None:
@@ -326,4 +326,4 @@ class Dashboard(ChangingScreen):
 
         ticket = self.feed.ticket(message.number)
         if ticket is not None:
-            self.app.push_screen(RequestScreen(ticket, lambda: self.feed.backend.latest().time))
+            self.open(RequestScreen(ticket, lambda: self.feed.backend.latest().time))

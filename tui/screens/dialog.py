@@ -69,7 +69,7 @@ class Dialog(ModalScreen[AnswerT | None]):
 
     def dismiss(self, result: AnswerT | None = None) -> AwaitComplete:
         """Close with an answer, once: a key held down answers again before the screen below has taken over."""
-        return super().dismiss(result) if self.is_current else AwaitComplete()
+        return super().dismiss(result) if self.app.screen is self else AwaitComplete()
 
     def action_leave(self) -> None:
         """Go back."""

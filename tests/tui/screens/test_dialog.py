@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from textual.events import Key
 from textual.widgets import Input
@@ -34,3 +36,27 @@ async def test_enter_held_down_does_not_answer_the_question_that_comes_next() ->
         await pilot.pause()
         assert isinstance(app.screen, ConfirmScreen), "the question is neither answered nor gone"
         assert not [call for call in backend.calls if call[0] == "submit"]
+
+
+@pytest.mark.parametrize("key", ["enter", "f", "t", "v", "x", "question_mark"])
+async def test_a_dialog_that_is_left_while_it_opens_is_left(key: str) -> None:
+    app, _ = make_app(WORKING)
+    async with run(app, (120, 36)) as pilot:
+        for moment in range(0, 60, 3):
+            app.post_message(Key(key, None))
+            for _ in range(moment):
+                await asyncio.sleep(0)
+            app.post_message(Key("escape", None))
+            await pilot.pause()
+            await pilot.press("escape")
+            assert app.screen_stack == [app.dashboard]
+
+
+async def test_enter_held_down_opens_one_dialog() -> None:
+    app, _ = make_app(WORKING)
+    async with run(app, (120, 36)) as pilot:
+        for _ in range(25):
+            app.post_message(Key("enter", None))
+        await pilot.pause()
+        await pilot.press("escape")
+        assert app.screen_stack == [app.dashboard], "nobody has to leave it 25 times"
