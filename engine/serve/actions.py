@@ -13,10 +13,10 @@ from .errors import ApiError, ThrownError, disabled
 from .fields import leading_integer
 from .json_words import no_key, no_object, not_of_type
 from .params_json import Json
+from .presence import while_present
 from .replies import json_reply
 from .request import read_value, state_of
 from .running import RunningRequest
-from .state import ServerState
 
 __all__ = ["slot_action", "valid_filename"]
 
@@ -34,13 +34,13 @@ async def slot_action(request: Request) -> Response:
     if action not in ("save", "restore", "erase"):
         raise ApiError("Invalid action")
     if action == "erase":
-        done = await _run(state, ActionTask(action, slot))
+        done = await _run(request, ActionTask(action, slot))
         return json_reply({"id_slot": slot, "n_erased": done.n_tokens})
     filename = await _filename(request)
     path = Path(folder) / filename
     if action == "save":
-        return json_reply(await _save(state, slot, filename, path))
-    return json_reply(await _restore(state, slot, filename, path))
+        return json_reply(await _save(request, slot, filename, path))
+    return json_reply(await _restore(request, slot, filename, path))
 
 
 def _slot_id(text: str) -> int:
@@ -74,11 +74,11 @@ def valid_filename(name: str) -> bool:
     return all(ord(character) >= 32 and not 0x7F <= ord(character) <= 0x9F for character in name)
 
 
-async def _run(state: ServerState, action: ActionTask) -> ActionDone:
-    running = RunningRequest(state.engine)
+async def _run(request: Request, action: ActionTask) -> ActionDone:
+    running = RunningRequest(state_of(request).engine)
     running.post_action(action)
     try:
-        result = await running.next()
+        result = await while_present(request, running.next())
     finally:
         running.close()
     if isinstance(result, Failed):
@@ -87,8 +87,8 @@ async def _run(state: ServerState, action: ActionTask) -> ActionDone:
     return result
 
 
-async def _save(state: ServerState, slot: int, filename: str, path: Path) -> Json:
-    done = await _run(state, ActionTask("save", slot, path))
+async def _save(request: Request, slot: int, filename: str, path: Path) -> Json:
+    done = await _run(request, ActionTask("save", slot, path))
     timings = {"save_ms": done.time_us / 1000}
     return {
         "id_slot": slot,
@@ -99,8 +99,8 @@ async def _save(state: ServerState, slot: int, filename: str, path: Path) -> Jso
     }
 
 
-async def _restore(state: ServerState, slot: int, filename: str, path: Path) -> Json:
-    done = await _run(state, ActionTask("restore", slot, path))
+async def _restore(request: Request, slot: int, filename: str, path: Path) -> Json:
+    done = await _run(request, ActionTask("restore", slot, path))
     timings = {"restore_ms": done.time_us / 1000}
     return {
         "id_slot": slot,

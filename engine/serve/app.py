@@ -11,11 +11,12 @@ from starlette.routing import Route
 from . import absent, info, texts
 from .actions import slot_action
 from .body import UnreadableError, write_json
-from .completions import ClientGoneError, chat_completions, completions, input_tokens, native
+from .completions import chat_completions, completions, input_tokens, native
 from .edge import Edge
 from .errors import ApiError, ThrownError, error_body, outer_error
-from .replies import json_reply
-from .request import Handler
+from .presence import ClientGoneError
+from .replies import JSON, json_reply
+from .request import Handler, read_first
 from .state import ServerState
 
 __all__ = ["make_app"]
@@ -58,14 +59,14 @@ POSTS: dict[str, Handler] = {
 def make_app(state: ServerState) -> Edge:
     """Build the ASGI application."""
     prefix = state.flags.http.api_prefix.rstrip("/")
-    routes = [Route(prefix + path, handler, methods=["GET"]) for path, handler in GETS.items()]
-    routes += [Route(prefix + path, handler, methods=["POST"]) for path, handler in POSTS.items()]
+    routes = [Route(prefix + path, read_first(handler), methods=["GET"]) for path, handler in GETS.items()]
+    routes += [Route(prefix + path, read_first(handler), methods=["POST"]) for path, handler in POSTS.items()]
     handlers = {
         ApiError: _refused,
         HTTPException: _not_found,
         UnreadableError: _unreadable,
         ClientGoneError: _gone,
-        ClientDisconnect: _gone,
+        ClientDisconnect: _disconnected,
         Exception: _broken,
     }
     app = Starlette(routes=routes, exception_handlers=handlers)
@@ -93,6 +94,11 @@ async def _unreadable(_: Request, error: Exception) -> Response:
 
 
 async def _gone(_: Request, error: Exception) -> Response:
+    """A client that has closed its side may still read."""
+    return Response(media_type=JSON)
+
+
+async def _disconnected(_: Request, error: Exception) -> Response:
     """Nobody reads this."""
     return Response(status_code=400)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +15,7 @@ from .chat import ChatPrompt, read_chat
 from .openai import ChatShape, TextShape
 from .params import RequestOptions, read_params
 from .params_json import Json
+from .presence import has_said_all, while_present
 from .prompts import read_prompts
 from .replies import json_reply
 from .request import read_members, read_object, state_of
@@ -23,9 +23,8 @@ from .running import RunningRequest
 from .state import ServerState
 from .stream import EventStream, StreamFormat, events, native_format, openai_format
 
-__all__ = ["ClientGoneError", "chat_completions", "completions", "input_tokens", "native"]
+__all__ = ["chat_completions", "completions", "input_tokens", "native"]
 
-T = TypeVar("T")
 Prepared = tuple[list[TokenIds], RequestOptions]
 Whole = Callable[[Sequence[Final]], object]
 
@@ -126,7 +125,7 @@ async def _answer(
     if options.params.stream:
         return await _stream(request, running, options, shown, done_mark=done_mark)
     try:
-        finals = await _while_connected(request, _collect(running))
+        finals = await while_present(request, _collect(running))
     finally:
         running.close()
     return json_reply(whole(finals))
@@ -148,33 +147,11 @@ async def _stream(
 ) -> Response:
     """Wait for the first result: an error is an ordinary answer, anything else begins the stream."""
     try:
-        first = await _while_connected(request, running.next())
+        first = await while_present(request, running.next())
     except BaseException:
         running.close()
         raise
     if isinstance(first, Failed):
         raise failure(first)
-    return EventStream(running, events(running, first, shown, options, done_mark=done_mark))
-
-
-class ClientGoneError(Exception):
-    """The client closed the connection; nobody reads an answer."""
-
-
-async def _while_connected(request: Request, work: Coroutine[None, None, T]) -> T:
-    """Await ``work`` unless the client goes away first. Raises `ClientGoneError`."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_disconnected(request))
-    try:
-        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ClientGoneError
-        return task.result()
-    finally:
-        gone.cancel()
-        task.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    """Wait until the client goes away, or says that it has no more to say, which is how going away looks."""
-    await request.receive()
+    body = events(running, first, shown, options, done_mark=done_mark)
+    return EventStream(running, body, is_cut=has_said_all(request))

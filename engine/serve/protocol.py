@@ -33,6 +33,7 @@ class Http(H11Protocol):
         super().__init__(*arguments, **named)
         self.conn: Any = Wire()
         self._timeout = timeout
+        self._said_all = asyncio.Event()
         self._for_more: asyncio.TimerHandle | None = None
         self._for_writing: asyncio.TimerHandle | None = None
 
@@ -54,6 +55,8 @@ class Http(H11Protocol):
         While one is answered a little more may come, so that a client is heard that goes away after it.
         """
         super().handle_events()
+        if self.cycle:
+            self.cycle.scope["state"]["said_all"] = self._said_all  # before its handler runs, which may ask
         if self._for_more:
             self._for_more.cancel()
             self._for_more = None
@@ -91,13 +94,11 @@ class Http(H11Protocol):
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client has no more to say. Returns whether the connection stays open for an answer (asyncio's rule).
 
-        A request that is not complete is refused. A complete one is answered, unless its handler, which is woken, takes
-        the client for gone. An answer that has begun, a stream, ends.
+        A request that is not complete is refused. A complete one is answered, unless that takes its handler too long.
+        An answer that has begun, a stream, ends.
         """
+        self._said_all.set()
         self.conn.receive_data(b"")
         if self.conn.is_reading:
             self.handle_events()
-        if self.cycle is None or self.cycle.response_started:
-            return False
-        self.cycle.message_event.set()
-        return True
+        return self.cycle is not None and not self.cycle.response_started

@@ -6,9 +6,11 @@ from starlette.responses import Response
 
 from .body import write_json
 
-__all__ = ["json_reply"]
+__all__ = ["JSON", "json_reply"]
+
+JSON = "application/json; charset=utf-8"
 
 
 def json_reply(value: object, status: int = 200) -> Response:
-    """Compact JSON with the server's content type."""
-    return Response(write_json(value), status, media_type="application/json; charset=utf-8")
+    """Compact JSON."""
+    return Response(write_json(value), status, media_type=JSON)

@@ -15,7 +15,7 @@ from .json_words import no_object
 from .params_json import Json
 from .state import ServerState
 
-__all__ = ["Handler", "read_members", "read_object", "read_value", "state_of"]
+__all__ = ["Handler", "read_first", "read_members", "read_object", "read_value", "state_of"]
 
 Handler = Callable[[Request], Awaitable[Response]]
 COMPRESSIONS = ("gzip", "deflate", "br", "zstd")
@@ -29,11 +29,21 @@ def state_of(request: Request) -> ServerState:
     return state
 
 
+def read_first(handler: Handler) -> Handler:
+    """A handler of a route: the body is read before it is asked, also where it has no use for one."""
+
+    async def handle(request: Request) -> Response:
+        if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
+            raise UnreadableError(415)
+        await request.body()
+        return await handler(request)
+
+    return handle
+
+
 async def read_value(request: Request) -> object:
     """The body as JSON or as a form, whatever its type. Raises `ApiError`, `UnreadableError`."""
     kind = request.headers.get("content-type", "")
-    if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
-        raise UnreadableError(415)
     data = await request.body()
     return _parsed(data, kind) if len(data) < LARGE_BODY else await asyncio.to_thread(_parsed, data, kind)
 

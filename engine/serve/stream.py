@@ -17,6 +17,7 @@ from .errors import error_body
 from .openai import ChatShape, TextShape
 from .params import RequestOptions
 from .params_json import Json
+from .presence import ClientGoneError
 from .running import RunningRequest
 
 __all__ = ["EventStream", "StreamFormat", "events", "native_format", "openai_format"]
@@ -28,15 +29,22 @@ HEADERS = {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Conn
 
 
 class EventStream(StreamingResponse):
-    """The answer that sends ``body``; at its end, however it comes, it ends ``request``, even if nothing was sent."""
+    """The answer that sends ``body``; at its end, however it comes, it ends ``request``, even if nothing was sent.
 
-    def __init__(self, request: RunningRequest, body: AsyncIterator[str]) -> None:
+    ``is_cut``: the head alone is sent, since the client has closed its side, which ends every stream.
+    """
+
+    def __init__(self, request: RunningRequest, body: AsyncIterator[str], *, is_cut: bool = False) -> None:
         super().__init__(body, headers=HEADERS)
         self._request = request
+        self._is_cut = is_cut
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, as ASGI has it."""
+        """Send it, as ASGI has it. Raises `ClientGoneError` where it is cut, which closes the connection."""
         try:
+            if self._is_cut:
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                raise ClientGoneError
             await super().__call__(scope, receive, send)
         finally:
             self._request.close()
@@ -81,11 +89,9 @@ def openai_format(options: RequestOptions, shape: TextShape | ChatShape, native:
 
 
 def _add_verbose(chunk: Json, native: Json, *, last: bool) -> None:
-    """Add the native object, before the timings unless it comes last."""
-    timings = None if last else chunk.pop("timings", None)
-    chunk["__verbose"] = native
-    if timings is not None:
-        chunk["timings"] = timings
+    """Add the native object, before timings and progress unless it comes last."""
+    behind: Json = {} if last else {name: chunk.pop(name) for name in ("timings", "prompt_progress") if name in chunk}
+    chunk |= {"__verbose": native, **behind}
 
 
 async def events(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 
@@ -110,6 +111,11 @@ def lengths(c: Client) -> None:
         post(LENGTH) + GET + post(LENGTH),
         post(LENGTH, target=b"/no"),
     )
+    for target in (b"/health", b"/no", b"/props", b"/slots/0?action=erase"):
+        for method in (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS"):
+            cut = get(HOST + LENGTH, method=method, target=target) + BODY[:9]
+            coded = get(HOST + LENGTH + b"Content-Encoding: gzip\r\n", method=method, target=target) + BODY
+            tell(c, cut, coded, get(HOST + CHUNKED, method=method, target=target) + b"9\r\nab")
     for expected in (b"100-continue", b"100-Continue", b"other"):
         expect = b"Expect: " + expected + b"\r\n"
         tell(c, post(LENGTH + expect), post(expect, b""), post(LENGTH + expect, target=b"/no"), get(HOST + expect))
@@ -135,6 +141,27 @@ def chunks(c: Client) -> None:
         post(CHUNKED, END),
     )
     tell(c, get(HOST + CHUNKED) + b"3\r\nabc\r\n" + END + GET)
+
+
+@scenario("clients that close their side after a request", "-c 16384 -np 2")
+def half_closed(c: Client) -> None:
+    asked = {"prompt": "A slot is", "n_predict": 3, "temperature": 0, "ignore_eos": True}
+    chat = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 3, "temperature": 0}
+    for path, body in (
+        ("/completion", asked), ("/v1/completions", asked), ("/v1/chat/completions", chat), ("/completion", {}),
+        ("/completion", asked | {"stream": True, "prompt": []}), ("/completion", asked | {"n_predict": 8000}),
+        ("/slots/0?action=erase", {}), ("/apply-template", chat),
+    ):  # fmt: skip
+        data = json.dumps(body).encode()
+        length = b"Content-Length: %d\r\n" % len(data)
+        c.raw(post(length, data, target=path.encode()), path, half_closed=True)
+    data = json.dumps(asked | {"stream": True, "n_predict": 8000}).encode()
+    with socket.create_connection(("127.0.0.1", c.server.port), PATIENCE) as link:
+        link.sendall(post(b"Content-Length: %d\r\n" % len(data), data, target=b"/completion"))
+        link.shutdown(socket.SHUT_WR)
+        head, _, events = b"".join(iter(lambda: link.recv(65536), b"")).partition(b"\r\n\r\n")
+    c.note("a stream is cut", {"status": head.split(b"\r\n")[0].decode(), "whole": events.endswith(END)})
+    c.until_idle()
 
 
 @scenario("several requests at once on one connection")

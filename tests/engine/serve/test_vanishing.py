@@ -44,6 +44,27 @@ def test_a_waiting_request_whose_client_goes_away_leaves_the_queue(stream: bool)
         until(lambda: face.is_quiet)
 
 
+def _half_closed(face: Face, body: object) -> tuple[bytes, bytes]:
+    """Head and body of what a client gets that has no more to say."""
+    with face.post("/completion", body) as link:
+        link.shutdown(socket.SHUT_WR)
+        head, _, rest = b"".join(iter(lambda: link.recv(65536), b"")).partition(b"\r\n\r\n")
+        return head, rest
+
+
+def test_a_client_that_has_said_all_gets_an_answer_that_comes_soon_and_no_stream() -> None:
+    endless = {"prompt": "hello", "n_predict": -1, "ignore_eos": True}
+    with Face("-c 512 -np 1 --context-shift") as face:
+        head, rest = _half_closed(face, {"prompt": "hello", "n_predict": 2})
+        assert head.startswith(b"HTTP/1.1 200")
+        assert b'"tokens_predicted":2' in rest
+        for body in (endless, endless | {"stream": True}):
+            head, rest = _half_closed(face, body)
+            assert head.startswith(b"HTTP/1.1 200")
+            assert rest == b""
+            until(lambda: face.is_quiet)
+
+
 def test_a_family_goes_as_one() -> None:
     with Face("-c 32768 -np 4") as face:
         link = face.post("/completion", LONG | {"n_cmpl": 4})
