@@ -22,7 +22,7 @@ def biased(sampling: SamplingParams, fields: Fields, base: Bias, tokenizer: Toke
     """The sampling with its bias: the request's, or else the ``base`` of the command line.
 
     ``ignore_eos`` adds −inf for the tokens that end a generation: that of the request to either, that of the command
-    line to the command line's alone.
+    line to the command line's alone. The sampler has nothing to add to it.
     """
     ends = tuple((token, -math.inf) for token in sorted(tokenizer.eog))
     if fields.raw("logit_bias") is None:
@@ -31,8 +31,7 @@ def biased(sampling: SamplingParams, fields: Fields, base: Bias, tokenizer: Toke
         bias = _logit_bias(fields.raw("logit_bias"), tokenizer)
     if fields.boolean("ignore_eos", default=False):
         bias = (*bias, *ends)
-    ignore_eos = fields.boolean("ignore_eos", default=sampling.ignore_eos)
-    return replace(sampling, logit_bias=bias, ignore_eos=ignore_eos)
+    return replace(sampling, logit_bias=bias, ignore_eos=False)
 
 
 def _logit_bias(value: object, tokenizer: Tokenizer) -> Bias:

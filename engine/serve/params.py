@@ -56,7 +56,7 @@ def read_params(body: Mapping[str, object], flags: EngineFlags, n_slots: int, to
         return_tokens=tokens,
         return_progress=progress,
         preserved=unfollowed.preserved,
-        extra=unfollowed.shown,
+        extra={**unfollowed.shown, "ignore_eos": fields.boolean("ignore_eos", default=sampling.ignore_eos)},
     )
     params = replace(params, sampling=replace(params.sampling, samplers=_samplers(fields, flags)))
     _refuse(fields)
@@ -146,10 +146,11 @@ def _breakers(fields: Fields, base: SamplingParams) -> tuple[str, ...]:
 
 
 def _samplers(fields: Fields, flags: EngineFlags) -> tuple[str, ...]:
-    """Names in any spelling, or a string of letters; unknown ones are dropped, with a remark."""
+    """Names in any spelling, or a string of letters, each a byte; unknown ones are dropped, with a remark."""
     value = fields.raw("samplers")
     if isinstance(value, str):
-        _remark_unknown("char", [letter for letter in value if not sampler_letters(letter)])
+        letters = [bytes((byte,)).decode(errors="replace") for byte in value.encode()]
+        _remark_unknown("char", [letter for letter in letters if not sampler_letters(letter)])
         return sampler_letters(value)
     if not isinstance(value, list):
         return flags.sampling.samplers

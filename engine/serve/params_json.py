@@ -34,7 +34,7 @@ def params_json(params: TaskParams, *, full: bool = False) -> Json:
         "n_predict": params.requested_n_predict,
         "n_keep": params.n_keep,
         "n_discard": params.n_discard,
-        "ignore_eos": sampling.ignore_eos,
+        "ignore_eos": extra.get("ignore_eos", sampling.ignore_eos),
         "stream": params.stream,
     }
     if full:

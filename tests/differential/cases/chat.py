@@ -18,6 +18,7 @@ def text(c: Client) -> None:
         {"echo": True}, {"echo": "yes"}, {"best_of": 3, "suffix": "x"}, {"verbose": True},
         {"stream": True, "timings_per_token": True}, {"stop": ["place"]}, {"stop": ["place"], "stream": True},
         {"verbose": True, "stream": True}, {"prompt": ["A", "B"]}, {"logprobs": 1, "n": 2},
+        {"verbose": True, "stream": True, "return_progress": True, "timings_per_token": True},
         {"verbose": True, "response_fields": ["content", "timings/cache_n"]},
         {"logprobs": 2, "post_sampling_probs": True, "stream": True}, {"prompt": "", "logprobs": 2},
     ):  # fmt: skip

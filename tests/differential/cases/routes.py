@@ -197,7 +197,8 @@ def samplers(c: Client) -> None:
 
 @scenario("a bias and no end from the command line", "-c 512 -np 1 --ignore-eos -l 5-1")
 def ignored_end(c: Client) -> None:
-    for fields in ({}, {"ignore_eos": False}, {"ignore_eos": True}, {"logit_bias": [[7, 1]]}):
+    ends: dict[str, object] = {"logit_bias": [[2, 100]]}
+    for fields in ({}, {"ignore_eos": False}, {"ignore_eos": True}, ends, ends | {"ignore_eos": True}):
         c.ask("/completion", {"prompt": "A slot is", "n_predict": 3, "temperature": 0} | fields)
 
 
