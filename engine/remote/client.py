@@ -80,4 +80,5 @@ def open_client(address: Address, credentials: Credentials, *, keep: int) -> htt
         proxy=proxy_for(address),
         socket_options=_PROBES if keep and not address.socket else None,
     )
-    return httpx.Client(base_url=base, headers=headers, transport=transport, trust_env=False)
+    jar = credentials.cookies.jar()
+    return httpx.Client(base_url=base, headers=headers, cookies=jar, transport=transport, trust_env=False)

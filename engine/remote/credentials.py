@@ -5,19 +5,39 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from .address import Address, AddressError, Secret
 
-__all__ = ["NOBODY", "Credentials"]
+if TYPE_CHECKING:
+    from http.cookiejar import CookieJar
+
+__all__ = ["NOBODY", "Cookies", "Credentials"]
+
+
+class Cookies:
+    """What a load balancer wants to hear again, lest each client of ours gets a server of its own."""
+
+    def __init__(self) -> None:
+        self._jar: CookieJar | None = None
+
+    def jar(self) -> CookieJar:
+        """The same one for all clients."""
+        if self._jar is None:
+            from http.cookiejar import CookieJar
+
+            self._jar = CookieJar()
+        return self._jar
 
 
 class Credentials(Struct, frozen=True):
-    """``key``: one of the server's API keys; ``login``: the user:password in the address."""
+    """``key``: one of the server's API keys; ``login``: the user:password in the address; ``cookies``: given to us."""
 
     key: Secret | None = None
     login: Secret | None = None
+    cookies: Cookies = field(default_factory=Cookies)
 
     @classmethod
     def of(cls, address: Address, api_key: str | None) -> Credentials:

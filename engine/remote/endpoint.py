@@ -60,7 +60,8 @@ class Endpoint(Struct):
     refusal: Refusal | None = None
     heard_at: float | None = None  # when anything at all came back
     epoch: int = 0  # of the model it was asked for
-    rests_until: float = 0.0  # a refusal asked for a pause
+    rests_until: float = 0.0  # after a refusal
+    age: float = 0.0  # seconds for which a cache had kept the answer
 
     def ask(self, now: float) -> None:
         """Note that a question is sent."""
@@ -74,7 +75,7 @@ class Endpoint(Struct):
         """Note that something came back, or that nothing will."""
         self.open, self.arriving = False, False
         self.settled_at, self.seconds, self.size = now, answer.seconds, len(answer.body)
-        self.refusal, self.fault = None, answer.fault
+        self.refusal, self.fault, self.age = None, answer.fault, answer.age
         if answer.fault is None or answer.fault in UNREAD:
             self.heard_at, self.lag = now, answer.seconds
 
@@ -82,13 +83,13 @@ class Endpoint(Struct):
         """Note a usable answer, or a refusal, which ``note`` quotes."""
         self.state, self.note = state, note
         if state is EndpointState.OK:
-            self.answered_at = now
+            self.answered_at = now - self.age
 
-    def refuses(self, refusal: Refusal, now: float) -> None:
-        """Note an answer with an error status."""
+    def refuses(self, refusal: Refusal, now: float, pause: float) -> None:
+        """Note an answer with an error status, after which to ask nothing for ``pause`` seconds."""
         self.hears(now, state_of(refusal), refusal.message)
         self.refusal = refusal
-        self.rests_until = now + refusal.pause
+        self.rests_until = now + pause
 
     def fails(self, answer: Answer) -> None:
         """Note that there was no answer."""
@@ -109,6 +110,12 @@ class Endpoint(Struct):
     def is_odd(self) -> bool:
         """Whether it answers as no llama-server does; a server error (5xx) may come from any."""
         return self.state is EndpointState.BAD and (self.refusal is None or self.refusal.status < 500)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the server said nothing; a proxy that refuses at once, other than with 504, did not wait for it."""
+        is_told = self.refusal is not None and self.refusal.status != 504
+        return self.state in (EndpointState.NO_ANSWER, EndpointState.REFUSED) and not is_told
 
     @property
     def is_mute(self) -> bool:

@@ -13,7 +13,8 @@ from .body import NotJsonError, parse_json
 from .cadence import Cadence
 from .endpoint import QUEUED, Endpoint, Route, ServerKind
 from .known import MODEL_ROUTES
-from .read_errors import read_refusal, status_inside, words_of
+from .link import doubled
+from .read_errors import read_refusal, state_of, status_inside, words_of
 from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
 from .read_models import AT_PEER, ModelEntry, read_models, read_running
@@ -88,10 +89,13 @@ class Knowledge(RunWatch):
         if self.link.answer():
             self._reconnected(end, now)
         before = end.state
+        self.n_refused += 1
         if answer.status < 300:
             self._settle_body(end, answer, body, now)
         elif not (name is Route.HEALTH and self._is_health_word(end, body, now)):
             self._settle_refusal(end, answer, answer.status, now)
+        if end.state is not EndpointState.NO_ANSWER:
+            self.n_refused = 0
         if name is Route.SLOTS and before is EndpointState.OK and end.state in _ANOTHER:
             self.restart_suspected = True
         if name is Route.HEALTH and end.state is not EndpointState.OK and self.state(Route.PROPS) is EndpointState.OK:
@@ -143,7 +147,8 @@ class Knowledge(RunWatch):
 
     def _settle_refusal(self, end: Endpoint, answer: Answer, status: int, now: float) -> None:
         refusal = read_refusal(status, answer.body, answer.pointer, answer.pause)
-        end.refuses(replace(refusal, message=self._hide(refusal.message)), now)
+        of_proxy = doubled(self.n_refused - 1) if state_of(refusal) is EndpointState.NO_ANSWER else 0.0
+        end.refuses(replace(refusal, message=self._hide(refusal.message)), now, refusal.pause or of_proxy)
         if end.refusal is not None and end.refusal.wants_model and not self.is_proxied:
             self._found(ServerKind.ROUTER)
 
@@ -151,7 +156,7 @@ class Knowledge(RunWatch):
         if end.name is Route.METRICS:
             return self._take_metrics(end, answer, now)
         if isinstance(body, NotJsonError):
-            return end.hears(now, EndpointState.BAD, str(body))
+            return end.hears(now, EndpointState.BAD, self._hide(str(body)))
         take = {
             Route.PROPS: self._take_props,
             Route.HEALTH: self._take_health,
@@ -244,10 +249,16 @@ class Knowledge(RunWatch):
             return False
         self.told_ids = told_ids(body)
         self._compare_slots(slots, now)
-        self.slots, self.slots_at = slots, now
         end = self.endpoints[Route.SLOTS]
+        self.slots, self.slots_at = slots, self._reported_at(end.age, now)
         self.cadence.saw(busy=self.has_work, seconds=end.seconds or 0.0, size=end.size)
         return True
+
+    def _reported_at(self, age: float, now: float) -> float:
+        """When the server said what a cache has kept for ``age`` seconds, of which only whole ones are told."""
+        if age == 0 or self.slots_at is None:
+            return now - age
+        return self.slots_at if now - age < self.slots_at + 1 else now - age
 
     def _take_metrics(self, end: Endpoint, answer: Answer, now: float) -> None:
         values = read_metrics(answer.body)

@@ -48,6 +48,7 @@ class Known:
         self.models: tuple[ModelEntry, ...] = ()
         self.look_wanted = False  # whatever the cadence says
         self.restart_suspected = False
+        self.n_refused = 0  # times in a row that a proxy answered in place of the server
         self.props: PropsFacts | None = None
         self.slots: tuple[SlotView, ...] | None = None
         self.told_ids: frozenset[int] = frozenset()
@@ -148,6 +149,8 @@ class Known:
     @property
     def is_foreign(self) -> bool:
         """Whether nothing that answers looks like a llama-server. A server's error (5xx) looks like nothing."""
+        if (first := self.endpoints[Route.PROPS].refusal) is not None and first.is_of_fastapi:
+            return self.slots is None
         if any(self.state(name) not in UNFIT for name in (Route.PROPS, Route.HEALTH, Route.RUNNING)):
             return False
         if self.state(Route.SLOTS) is EndpointState.OK:

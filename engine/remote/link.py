@@ -6,10 +6,15 @@ from msgspec import Struct
 
 from .answer import Answer, Fault
 
-__all__ = ["Link"]
+__all__ = ["Link", "doubled"]
 
 _FIRST_RETRY = 0.5
 _LAST_RETRY = 8.0
+
+
+def doubled(times: int) -> float:
+    """Seconds until the next try after so many vain ones: from 0.5 to 8."""
+    return min(_FIRST_RETRY * float(2 ** min(times, 9)), _LAST_RETRY)
 
 
 class Link(Struct):
@@ -43,4 +48,4 @@ class Link(Struct):
     @property
     def gap(self) -> float:
         """Seconds until the next try."""
-        return float(min(_FIRST_RETRY * 2**self.fails, _LAST_RETRY))
+        return doubled(self.fails)

@@ -185,7 +185,8 @@ def _note(known: Known, now: float) -> str:
     if known.asleep or (known.chosen is not None and not known.is_ready):
         return "not polling"
     if (rest := max(end.rests_until for end in known.endpoints.values()) - now) > 1:
-        return f"asked not to look for {rest:.0f} s"
+        is_asked = any(end.refusal is not None and end.refusal.pause for end in known.endpoints.values())
+        return f"{'asked not to look' if is_asked else 'not asking again'} for {rest:.0f} s"
     if known.state(Route.SLOTS) is EndpointState.TOO_LARGE:
         return f"answer too large, looking every {cadence.gap:.0f} s"
     if known.holds and known.kind is ServerKind.SWAP:

@@ -28,6 +28,7 @@ class Refusal(Struct, frozen=True):
     wants_password: bool = False  # a proxy's question, not llama-server's
     wants_tls: bool = False  # the port takes nothing but TLS
     wants_certificate: bool = False  # the port takes nobody without a client certificate
+    is_of_fastapi: bool = False  # a server in Python, as LiteLLM: its /health sends a prompt to each model
     scheme: str = ""  # what a proxy wants where neither a password nor a key will do
     pause: float = 0.0  # seconds after which to ask again
 
@@ -74,6 +75,7 @@ def read_refusal(status: int, body: bytes, pointer: str = "", pause: float | Non
         wants_password="basic" in schemes,
         wants_tls=status == 400 and _TLS_PORT.search(body[:4000]) is not None,
         wants_certificate=status == 400 and b"SSL certificate" in body[:4000],
+        is_of_fastapi=answer == {"detail": "Not Found"},
         scheme="" if {"basic", "bearer"} & {*schemes} else plain(" or ".join(schemes), 60),
         pause=_PAUSE_OF_429 if pause is None and status == 429 else pause or 0.0,
     )

@@ -68,15 +68,15 @@ class RunWatch(Known):
 
     def _weigh(self, now: float) -> None:
         """While idle: look at the slots if the counters say that something happened; if not, the slots still hold."""
-        if self.cadence.idle_gap is None or self.slots is None:
+        if self.cadence.idle_gap is None or self.slots is None or self.turns.are_taken(now):
             return
         moved = counters_moved(self._totals_at_look, self.totals)
         if moved or self.totals.processing or self.deferred:
             self.cadence.wake()
             self._totals_at_look = self.totals
             self.look_wanted = not self.asleep
-        elif self.totals.processing == 0:
-            self.slots_at = now
+        elif self.totals.processing == 0 and self.slots_at is not None:
+            self.slots_at = max(self.slots_at, now - self.endpoints[Route.METRICS].age)
 
     def _unloaded(self, now: float) -> None:
         """Note that a router or llama-swap ended the model's server, or that it failed; the next one is another run."""

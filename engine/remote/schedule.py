@@ -65,6 +65,8 @@ def _props(known: Known, end: Endpoint, now: float) -> float:
         return _NEVER
     if known.restart_suspected or end.state is EndpointState.UNKNOWN:
         return now
+    if _is_to_be_told_apart(known):
+        return now
     if end.state is EndpointState.KEY:
         return _again(end, _KEY_RETRY)
     if end.is_mute and end.settled_at is not None:
@@ -76,6 +78,11 @@ def _props(known: Known, end: Endpoint, now: float) -> float:
     if end.state in UNFIT:
         return _again(end, 5.0 if known.is_foreign else _RARELY)
     return _props_of_sleeper(known, end, now) if known.may_sleep else _now_and_then(known, end)
+
+
+def _is_to_be_told_apart(known: Known) -> bool:
+    """Whether /props is asked once more before anything else, as two servers may take turns."""
+    return known.turns.wants_another and known.state(Route.PROPS) is EndpointState.OK
 
 
 def _now_and_then(known: Known, end: Endpoint) -> float:
@@ -102,13 +109,15 @@ def _is_fresh(props: Endpoint, look: float) -> bool:
 
 def _health(known: Known, end: Endpoint, now: float) -> float:
     """/health: only if nothing else shows whether the server is alive."""
+    if known.is_foreign:
+        return _NEVER  # some ask their models whether they live, at a price
     gap = max(1.0, known.cadence.interval)
     slots, props = known.endpoints[Route.SLOTS], known.endpoints[Route.PROPS]
     if any(_is_in_doubt(known, other) for other in known.endpoints.values()):
         return _again(end, gap)
     if known.queued is not None:
         return max(_again(known.queued, PATIENCE), _again(end, gap))
-    if slots.state in _SILENT or props.state in _SILENT:
+    if slots.is_silent or props.is_silent:
         return _again(end, gap)
     if props.state in UNFIT:
         calm = slots.state is EndpointState.OK and end.settled_at is not None
@@ -179,6 +188,8 @@ def _look(known: Known, end: Endpoint, now: float) -> float:
 def _may_look(known: Known, end: Endpoint) -> bool:
     """Whether asking /slots is useful and wakes no model."""
     if not known.is_ready or known.is_foreign or _is_gone(known, end) or (known.asleep and not known.look_wanted):
+        return False
+    if _is_to_be_told_apart(known):
         return False
     props = known.state(Route.PROPS)
     if props in UNFIT and known.kind is not ServerKind.SWAP:

@@ -113,9 +113,11 @@ class RemoteTicket(BaseTicket):
     def _finish(self, event: Mapping[str, Any]) -> None:
         timings = as_map(event.get("timings"))
         speed = as_number(timings.get("predicted_per_second"))
+        work = (as_number(timings.get("prompt_ms")) or 0.0) + (as_number(timings.get("predicted_ms")) or 0.0)
         self._end(
             RequestState.DONE,
             _stop_word(event),
+            queue_wait=self._waited(work / 1000),
             slot=as_count(event.get("id_slot")),
             n_prompt=as_count(event.get("tokens_evaluated")),
             n_cached=as_count(timings.get("cache_n")),
@@ -123,6 +125,11 @@ class RemoteTicket(BaseTicket):
             tokens_per_second=speed or self._view.tokens_per_second,
             truncated=as_bool(event.get("truncated")),
         )
+
+    def _waited(self, work: float) -> float | None:
+        """How long no slot was free: a proxy that holds the answer back until its end makes it look longer."""
+        wait = self._view.queue_wait
+        return None if wait is None else max(0.0, min(wait, self._elapsed() - work))
 
 
 def _head(parts: Iterable[bytes]) -> bytes:

@@ -18,11 +18,15 @@ __all__ = ["judge"]
 ANSWERING_BUILD = 10423
 """From about this build (August 2026), /slots answers during a decode, so that silence means more (spec §10.2)."""
 
+_FRESH = 2.0  # seconds that the answer of a cache may be old
+_LATELY = 10.0  # seconds
+_IN_A_ROW = 4  # times that a proxy refuses whose server is gone
 _SLOW = 6.0  # seconds of silence, after which a connection that died unseen has been replaced
 _OFF_ADVICE = {
     Route.SLOTS: "start the server without --no-slots (builds before September 2025: with --slots)",
     Route.METRICS: "start the server with --metrics",
 }
+_LIMIT_ADVICE = "does a proxy limit requests (use --interval 10), or is one of the servers behind it down?"
 _ON_THE_WAY = {"loading": "loaded", "starting": "loaded", "downloading": "downloaded"}
 
 
@@ -97,6 +101,8 @@ def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
         if props.refusal.status == 429:
             return _too_often(props.refusal)
+        if _answers_between(known, now):
+            return None
         text = f"no answer from the server behind the proxy ({props.refusal.told})"
         return Health(HealthState.NO_ANSWER, text, "is llama-server running behind it?", props.asked_at)
     if known.health is not None and known.health.failed and health.state is not EndpointState.UNKNOWN:
@@ -134,10 +140,10 @@ def _of_slots(known: Known, now: float) -> Health:
         return _stalled(known, now - waited, now)
     if slots.state is EndpointState.NO_ANSWER:
         since = now if slots.answered_at is None else slots.answered_at
-        timed_out = slots.fault is Fault.TIMEOUT
+        timed_out = slots.fault is Fault.TIMEOUT or (slots.refusal is not None and slots.refusal.status == 504)
         return _stalled(known, since, now) if timed_out else _unanswered(slots, since)
     if slots.state is EndpointState.OK:
-        return Health(HealthState.OK, slots.note)
+        return _kept(slots.age) if slots.age > _FRESH else Health(HealthState.OK, slots.note)
     if slots.state is EndpointState.OFF:
         return _without_slots(known, "the server runs without its slots view", _OFF_ADVICE[Route.SLOTS])
     if slots.state is EndpointState.ABSENT:
@@ -166,7 +172,22 @@ def _unanswered(slots: Endpoint, since: float) -> Health:
     if slots.refusal is not None and slots.refusal.status == 429:
         return _too_often(slots.refusal)
     said = slots.refusal.told if slots.refusal else slots.note
-    return Health(HealthState.ERROR, f"/slots: {said}", "is there a proxy in between?", since)
+    is_limit = slots.refusal is not None and slots.refusal.status == 503
+    advice = _LIMIT_ADVICE if is_limit else "is there a proxy in between?"
+    return Health(HealthState.ERROR, f"/slots: {said}", advice, since)
+
+
+def _answers_between(known: Known, now: float) -> bool:
+    """Whether a proxy refuses some questions only, as one does that limits them or has lost one of several servers."""
+    answered = [end.answered_at for end in known.endpoints.values() if end.answered_at is not None]
+    return known.n_refused < _IN_A_ROW and bool(answered) and now - max(answered) < _LATELY
+
+
+def _kept(age: float) -> Health:
+    """A cache answers, and may do so for long after the server ended."""
+    state = HealthState.OK if age < _LATELY else HealthState.ERROR
+    text = f"a cache on the way answers in place of the server, with what it said {age:.0f} s ago"
+    return Health(state, text, "let the cache pass /slots, /metrics, /props and /health on")
 
 
 def _too_often(refusal: Refusal) -> Health:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
+from slotview.engine.backend import FireRequest, RequestState
+from slotview.engine.remote.answer import Answer
+from slotview.engine.remote.link import doubled
 from slotview.engine.remote.once import ExitCode, snapshot_once
+from slotview.engine.remote.picture import picture
 from slotview.engine.remote.retry_after import pause_of
-from slotview.engine.snapshot import HealthState
-from tests.engine.remote.recorded import healthy, in_state, watching
-from tests.fake_server import NOT_FOUND, FakeServer, Reply, Routes
+from slotview.engine.remote.verdict import judge
+from slotview.engine.snapshot import Health, HealthState
+from tests.engine.remote.recorded import has_looked, healthy, in_state, recorded, slot, watching
+from tests.engine.remote.simulated import Server, Simulation
+from tests.fake_server import NOT_FOUND, FakeServer, Reply, Request, Routes, json_reply
 
 
 def sent(head: str, body: str | bytes = b"") -> Reply:
@@ -109,3 +120,147 @@ def test_a_tunnel_whose_server_ended_is_not_called_busy() -> None:
 )
 def test_a_pause_is_asked_for_in_seconds_or_until_a_date(when: str, seconds: float | None) -> None:
     assert pause_of(when, "Mon, 30 Nov 2026 18:34:15 GMT") == seconds
+
+
+# What a proxy does over time
+
+
+def ailing(says: Reply, whenever: Callable[[float], bool]) -> Server:
+    """A healthy server behind a proxy that answers in its place ``whenever``."""
+    routes = healthy(json_reply([slot(decoded=3)]))
+
+    def answer(path: str, _params: dict[str, str], now: float) -> Reply:
+        reply = says if whenever(now) else routes.get(path, NOT_FOUND)
+        assert isinstance(reply, Reply)
+        return reply
+
+    return answer
+
+
+def verdict(simulation: Simulation) -> Health:
+    return judge(simulation.known, "h", now=simulation.now)
+
+
+def test_a_proxy_without_its_server_is_asked_less_and_less_often() -> None:
+    simulation = Simulation(ailing(Reply(b"", 502), lambda now: 10 <= now < 600))
+    simulation.run(100)
+    assert verdict(simulation).message == "no answer from the server behind the proxy (502 Bad Gateway)"
+    poll = picture(simulation.known, "", verdict(simulation), simulation.now, 0).poll
+    assert poll is not None
+    assert poll.note.startswith("not asking again for")
+    asked = [when for when, _, _ in simulation.asked if when > 40]
+    assert len(asked) <= 2 * 60 / 8 + 2
+    simulation.run(520)
+    assert verdict(simulation).state is HealthState.OK
+    assert simulation.times("/slots")[-1] > 610
+
+
+def test_a_limit_on_requests_that_nginx_answers_with_503_is_not_called_a_missing_server() -> None:
+    """``limit_req`` of one request a second, with the status it has by default."""
+    last = [-1.0]
+
+    def is_over(now: float) -> bool:
+        if now - last[0] < 1:
+            return True
+        last[0] = now
+        return False
+
+    simulation = Simulation(ailing(Reply(b"<html><title>503 Service Temporarily Unavailable</title>", 503), is_over))
+    told: Counter[str] = Counter()
+    for _ in range(60):
+        simulation.run(1)
+        told[verdict(simulation).message] += 1
+    assert not [text for text in told if "server behind the proxy" in text]
+    assert told[""] > 20
+    assert len(simulation.times("/slots")) > 30
+    assert simulation.busiest_second(since=10) <= 3
+
+
+def test_a_proxy_that_does_not_wait_for_a_stuck_server_says_so_in_other_words() -> None:
+    routes = healthy([json_reply([slot(decoded=3)]), Reply(b"<h1>504 Gateway Time-out</h1>", 504)])
+    with FakeServer(routes) as server, watching(server) as backend:
+        stuck = backend.wait_until(in_state(HealthState.STALLED), 5)
+    assert stuck.health.message.startswith("alive but not scheduling")
+
+
+@pytest.mark.parametrize(("age", "state"), [(5, HealthState.OK), (300, HealthState.ERROR)])
+def test_a_cache_that_answers_in_place_of_the_server_is_not_taken_for_it(age: int, state: HealthState) -> None:
+    """Varnish and Squid say how old their answers are, also long after the server ended."""
+    headers = {"Via": "1.1 varnish (Varnish/7.1)", "Age": str(age)}
+    kept = {path: replace(reply, headers=headers) for path, reply in healthy().items() if isinstance(reply, Reply)}
+    with FakeServer(dict(kept)) as server, watching(server) as backend:
+        seen = backend.wait_until(has_looked, 5)
+    assert seen.health.state is state
+    assert seen.health.message.startswith("a cache on the way answers in place of the server")
+    assert seen.age is not None
+    assert seen.age >= age
+
+
+def test_the_same_answer_of_a_cache_is_no_new_look() -> None:
+    """Else a slot that nobody has looked at again seems to stand still."""
+    bodies = [json_reply([slot(decoded=count)]).body for count in (10, 30)]
+
+    def cached(path: str, _params: dict[str, str], now: float) -> Reply | Answer:
+        if path != "/slots":
+            reply = healthy().get(path, NOT_FOUND)
+            assert isinstance(reply, Reply)
+            return reply
+        return Answer(200, bodies[now >= 8], age=float(int(now % 8)))
+
+    simulation = Simulation(cached)
+    looks = []
+    for _ in range(14):
+        simulation.run(1)
+        looks.append(simulation.known.slots_at)
+    assert len(set(looks)) == 2
+
+
+def test_all_connections_go_where_a_load_balancer_sent_the_first() -> None:
+    """HAProxy's ``cookie SRV insert``: without it, each connection may be sent to another server."""
+    servers = iter("abcdefgh")
+
+    def sticky(reply: Reply) -> Callable[[Request], Reply]:
+        def answer(request: Request) -> Reply:
+            known = request.headers.get("cookie")
+            return reply if known else replace(reply, headers={"Set-Cookie": f"SRV={next(servers)}; path=/"})
+
+        return answer
+
+    routes = healthy(completion=recorded("completion_stream"))
+    paths = {path: sticky(reply) for path, reply in routes.items() if isinstance(reply, Reply)}
+    with FakeServer(dict(paths)) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        backend.submit(FireRequest("hello", n_predict=4))
+        server.wait_for("/completion")
+        told = [request.headers.get("cookie") for request in server.requests]
+    assert told[0] is None
+    assert set(told[1:]) == {"SRV=a"}
+
+
+def test_a_proxy_that_holds_an_answer_back_does_not_make_it_wait_for_a_slot() -> None:
+    """lighttpd with ``server.stream-response-body = 0``: all of it comes when it has ended."""
+    end = {"content": "", "stop": True, "stop_type": "limit", "id_slot": 1, "tokens_predicted": 4}
+    end["timings"] = {"prompt_ms": 100.0, "predicted_ms": 500.0, "predicted_per_second": 8.0}
+    stream = Reply(f"data: {json.dumps(end)}\n\n".encode(), content_type="text/event-stream", delay=0.8)
+    with FakeServer(healthy(completion=stream)) as server, watching(server) as backend:
+        backend.wait_until(has_looked, 5)
+        (ticket,) = backend.submit(FireRequest("hello", n_predict=4))
+        backend.wait_until(lambda _: ticket.view().state.is_over, 5)
+    view = ticket.view()
+    assert view.state is RequestState.DONE
+    assert view.queue_wait is not None
+    assert 0.1 < view.queue_wait < 0.5
+
+
+def test_a_server_that_is_gone_for_hours_is_asked_at_the_longest_gap() -> None:
+    assert [doubled(times) for times in (0, 1, 4, 5, 2000)] == [0.5, 1, 8, 8, 8]
+
+
+def test_litellm_is_told_by_its_first_word() -> None:
+    """Its /health sends a prompt to each of its models, which costs money."""
+    not_found = json_reply({"detail": "Not Found"}, 404)
+    simulation = Simulation(lambda path, _params, _now: json_reply({}) if path == "/health" else not_found)
+    simulation.run(30)
+    assert verdict(simulation).message == "this is not a llama-server: it answers with 404 Not Found"
+    assert not simulation.times("/health")
+    assert len(simulation.times("/props")) <= 7

@@ -48,7 +48,7 @@ def test_props_are_asked_before_anything_else() -> None:
     simulation.run(0.1)
     paths = [path for _, path, _ in simulation.asked]
     assert paths[0] == "/props"
-    assert sorted(paths) == ["/metrics", "/props", "/slots", "/v1/models"]
+    assert sorted(paths) == ["/metrics", "/props", "/props", "/slots", "/v1/models"]
 
 
 def test_busy_slots_are_asked_at_the_interval_with_metrics_beside() -> None:
@@ -56,7 +56,7 @@ def test_busy_slots_are_asked_at_the_interval_with_metrics_beside() -> None:
     simulation.run(20)
     assert set(gaps(simulation.times("/slots"))) == {1}
     assert len(simulation.times("/metrics")) == len(simulation.times("/slots"))
-    assert len(simulation.times("/props")) == 1
+    assert [when < 0.1 for when in simulation.times("/props")] == [True, True]  # do two servers take turns?
     assert simulation.busiest_second(since=1) <= 2
 
 

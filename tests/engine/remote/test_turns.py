@@ -17,11 +17,13 @@ from tests.engine.remote.simulated import Server, Simulation
 from tests.fake_server import NOT_FOUND, Reply, json_reply
 
 
-def one_server(task: int, total: int, mark: str | None, *, told: bool = True) -> Mapping[str, Reply]:
+def one_server(task: int, total: int, mark: str | None, *, told: bool = True, busy: bool = True) -> Mapping[str, Reply]:
     """A server at work; ``mark`` is random per start, and ``told`` says whether it has counters."""
-    counters = metrics(tokens_predicted_total=total, requests_deferred=0) if told else NOT_FOUND
+    counters = (
+        metrics(tokens_predicted_total=total, requests_deferred=0, requests_processing=int(busy)) if told else NOT_FOUND
+    )
     props = {**body("props"), "build_info": "b11434-0123abcd", "media_marker": mark}
-    routes = healthy(json_reply([slot(task=task, decoded=total)]), metrics=counters, props=json_reply(props))
+    routes = healthy(json_reply([slot(task=task, decoded=total, busy=busy)]), metrics=counters, props=json_reply(props))
     return {path: reply for path, reply in routes.items() if isinstance(reply, Reply)}
 
 
@@ -54,6 +56,26 @@ def test_servers_behind_a_load_balancer_are_not_one_that_restarts_all_the_time(m
     assert simulation.busiest_second(since=15) <= 3
 
 
+@pytest.mark.parametrize("n_servers", [2, 3])
+def test_servers_in_strict_turns_are_told_apart_at_the_first_look(n_servers: int) -> None:
+    """nginx and HAProxy as they are by default: /slots would always come from one, /metrics from the other."""
+    servers = [one_server(5 + task, 5 + task, f"mark {task}") for task in range(n_servers)]
+    simulation = Simulation(in_turn(*servers))
+    simulation.run(0.1)
+    snapshot = seen(simulation)
+    assert snapshot.health.message.startswith("several servers answer here in turn")
+    assert (snapshot.slots, snapshot.totals.predicted_tokens) == (None, None)
+    assert not notices(simulation)
+
+
+def test_idle_servers_that_take_turns_are_left_in_peace() -> None:
+    simulation = Simulation(in_turn(one_server(5, 5, "a", busy=False), one_server(900, 900, "b", busy=False)))
+    simulation.run(120)
+    assert seen(simulation).health.message.startswith("several servers answer here in turn")
+    assert simulation.busiest_second(since=5) <= 2
+    assert len(simulation.times("/slots")) < 12
+
+
 def test_a_server_that_starts_twice_within_seconds_is_one_server() -> None:
     first, second, third = (one_server(task, task, mark) for task, mark in ((99, "a"), (50, "b"), (7, "c")))
 
@@ -72,5 +94,5 @@ def test_once_only_one_of_them_answers_it_is_shown_again() -> None:
     both = in_turn(one_server(5, 5, "a"), one_server(900, 900, "b"))
     one = in_turn(one_server(5, 5, "a"))
     simulation = Simulation(lambda path, params, now: (both if now < 20 else one)(path, params, now))
-    simulation.run(200)
+    simulation.run(230)
     assert seen(simulation).slots is not None
