@@ -18,8 +18,9 @@ from slotview.engine.backend import Backend
 
 from .feed import Feed
 from .keyboard import mend_keyboard
+from .paging import mend_paging
 from .screens.dashboard import Dashboard
-from .signals import leave_on_sigterm, stop_job
+from .signals import leave_on_signals, stop_job
 from .theme import DEFAULT_THEME, THEMES
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ class BaseApp(App[ReturnType]):
 
     def on_load(self) -> None:
         """Prepare for signals and odd input before the terminal is changed."""
-        leave_on_sigterm(self)
+        leave_on_signals(self)
         mend_keyboard()
+        mend_paging()
         self._settle_size()
 
     def _settle_size(self) -> None:

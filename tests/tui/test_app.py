@@ -1,3 +1,4 @@
+import asyncio
 import os
 import select
 import signal
@@ -6,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 from textual.widgets import Static
 
 from slotview.tui.app import SlotviewApp
@@ -47,17 +49,33 @@ async def test_q_quits() -> None:
     assert app.return_code == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
-async def test_sigterm_leaves_in_order() -> None:
-    before = signal.signal(signal.SIGTERM, lambda number, frame: None)  # without ours the tests go on
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130), ("SIGHUP", 129)])
+async def test_signals_that_ask_to_quit_are_told_by_the_code(name: str, code: int) -> None:
+    number = signal.Signals[name]
+    before = signal.signal(number, lambda number, frame: None)  # without ours the tests go on
     try:
         app, _ = make_app()
         async with run(app, (80, 24)) as pilot:
-            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(number)
             await pilot.pause()
     finally:
-        signal.signal(signal.SIGTERM, before)
-    assert app.return_code == 143
+        signal.signal(number, before)
+    assert app.return_code == code
+
+
+@pytest.mark.parametrize("key", ["pageup", "pagedown"])
+async def test_page_keys_may_come_before_the_palette_is_drawn(key: str) -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        for moment in range(12):
+            app.post_message(Key("ctrl+p", None))
+            for _ in range(moment * 8):
+                await asyncio.sleep(0)
+            app.post_message(Key(key, None))
+            await pilot.pause()
+            await pilot.press("escape", "escape")
+            assert app.screen is app.dashboard
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal of this kind")
