@@ -18,7 +18,7 @@ from slotview.engine.backend import Backend
 
 from .feed import Feed
 from .keyboard import mend_keyboard
-from .paging import mend_paging
+from .palette import mend_palette
 from .screens.dashboard import Dashboard
 from .signals import leave_on_signals, stop_job
 from .theme import DEFAULT_THEME, THEMES
@@ -65,7 +65,7 @@ class BaseApp(App[ReturnType]):
         """Prepare for signals and odd input before the terminal is changed."""
         leave_on_signals(self)
         mend_keyboard()
-        mend_paging()
+        mend_palette()
         self._settle_size()
 
     def _settle_size(self) -> None:

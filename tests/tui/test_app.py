@@ -1,4 +1,3 @@
-import asyncio
 import os
 import select
 import signal
@@ -7,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from textual.events import Key
 from textual.widgets import Static
 
 from slotview.tui.app import SlotviewApp
@@ -62,20 +60,6 @@ async def test_signals_that_ask_to_quit_are_told_by_the_code(name: str, code: in
     finally:
         signal.signal(number, before)
     assert app.return_code == code
-
-
-@pytest.mark.parametrize("key", ["pageup", "pagedown"])
-async def test_page_keys_may_come_before_the_palette_is_drawn(key: str) -> None:
-    app, _ = make_app()
-    async with run(app, (80, 24)) as pilot:
-        for moment in range(12):
-            app.post_message(Key("ctrl+p", None))
-            for _ in range(moment * 8):
-                await asyncio.sleep(0)
-            app.post_message(Key(key, None))
-            await pilot.pause()
-            await pilot.press("escape", "escape")
-            assert app.screen is app.dashboard
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminal of this kind")

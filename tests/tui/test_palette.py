@@ -1,0 +1,55 @@
+import asyncio
+
+import pytest
+from textual.command import CommandList, CommandPalette
+from textual.events import Key
+from textual.pilot import Pilot
+
+from tests.tui.helpers import make_app, run
+
+
+async def open_palette(pilot: Pilot[None], search: str) -> None:
+    """Open the palette, and wait until it has found a command."""
+    await pilot.press("ctrl+p", *search)
+    while not pilot.app.screen.query_one(CommandList).option_count:
+        await pilot.pause()
+
+
+@pytest.mark.parametrize("key", ["pageup", "pagedown"])
+async def test_page_keys_may_come_before_it_is_drawn(key: str) -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        for moment in range(12):
+            app.post_message(Key("ctrl+p", None))
+            for _ in range(moment * 8):
+                await asyncio.sleep(0)
+            app.post_message(Key(key, None))
+            await pilot.pause()
+            await pilot.press("escape", "escape")
+            assert app.screen is app.dashboard
+
+
+async def test_enter_held_down_runs_one_command_once() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await open_palette(pilot, "freeze")
+        for _ in range(9):
+            app.post_message(Key("enter", "\r"))
+        for _ in range(5):
+            await pilot.pause()
+        assert app.dashboard.feed.frozen, "not frozen and thawed again"
+        assert not any(isinstance(screen, CommandPalette) for screen in app.screen_stack)
+
+
+async def test_escape_held_down_leaves_the_dialog_below_alone() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("t")
+        dialog = app.screen
+        app.action_command_palette()
+        palette = app.screen
+        await pilot.pause()
+        for _ in range(3):
+            palette.dismiss()
+        await pilot.pause()
+        assert app.screen is dialog
