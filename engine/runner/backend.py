@@ -138,7 +138,7 @@ class RunnerBackend:
         if self._ended is not None:
             return self._ended
         message = how_it_ended(process.exit_code or 0, process.last_words(40))
-        advice = "see the log; press t to start it again with other flags, q to quit"
+        advice = "see the log; press t to start it again, with these flags or others, q to quit"
         with self._lock:
             if self._ended is None:
                 self._ended = Health(HealthState.ENDED, message, advice, time.monotonic())
@@ -164,7 +164,7 @@ class RunnerBackend:
 
     def _watched(self) -> RemoteBackend:
         if self._remote is None or self._process is None or self._process.exit_code is not None:
-            raise BackendError("llama-server is not running; press t to start it with other flags")
+            raise BackendError("llama-server is not running; press t to start it again")
         return self._remote
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:

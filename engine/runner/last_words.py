@@ -13,6 +13,13 @@ __all__ = ["how_it_ended"]
 PREFIX = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} (?P<level>[IWED]) ")
 ABORTED = re.compile(r"GGML_ASSERT|GGML_ABORT|terminate called|what\(\):|CUDA error|fatal error")
 LONGEST = 200  # characters
+_FROM_OUTSIDE = {
+    "SIGKILL": ", as the system does when memory runs out",
+    "SIGTERM": ": someone asked it to end",
+    "SIGINT": ": someone asked it to end",
+    "SIGHUP": ": someone asked it to end",
+}
+"""Signals that do not come from an error of its own, and what they suggest."""
 
 
 def how_it_ended(exit_code: int, lines: Sequence[str]) -> str:
@@ -20,6 +27,8 @@ def how_it_ended(exit_code: int, lines: Sequence[str]) -> str:
     killer = _signal_name(exit_code)
     told = [line for line in lines if line.strip()]
     aborted = next((line for line in told if ABORTED.search(line)), None)
+    if killer in _FROM_OUTSIDE:  # without warning, so that no line of the log has to do with it
+        return f"llama-server was killed by {killer}{_FROM_OUTSIDE[killer]}"
     if killer:
         return _line(f"llama-server was killed by {killer}", aborted or (told[-1] if told else ""))
     # Errors come in a row, as each caller reports the one before: the first says what was wrong.

@@ -30,11 +30,17 @@ IDLE = "1.00.085.386 I srv  update_slots: all slots are idle"
         (0, [IDLE, ""], "llama-server ended with exit code 0: srv update_slots: all slots are idle"),
         (3, [], "llama-server ended with exit code 3"),
         (255, [], "llama-server ended with exit code 255"),
-        (128 + signal.SIGTERM, [], "llama-server was killed by SIGTERM"),
+        (128 + signal.SIGTERM, [MISSING[0], IDLE], "llama-server was killed by SIGTERM: someone asked it to end"),
         (
-            128 + signal.SIGTERM,
+            128 + signal.SIGKILL,
             [MISSING[0], IDLE],
-            "llama-server was killed by SIGTERM: srv update_slots: all slots are idle",
+            "llama-server was killed by SIGKILL, as the system does when memory runs out",
+        ),
+        (128 + signal.SIGSEGV, [], "llama-server was killed by SIGSEGV"),
+        (
+            128 + signal.SIGSEGV,
+            ["0.00.100.000 I srv    load_model: loading model 'odd.gguf'"],
+            "llama-server was killed by SIGSEGV: srv load_model: loading model 'odd.gguf'",
         ),
         (
             128 + signal.SIGABRT,
