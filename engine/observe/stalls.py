@@ -39,9 +39,15 @@ class StallWatch:
 
     def stalled_for(self, after: float) -> float | None:
         """Seconds without progress, ``after`` or more; None as long as that means nothing."""
-        if self._key is None or self._key[0] is None or self._key[1:] == (None, None, None):
+        if self._key is None or self._key[0] is None or not _shows_progress(self._key):
             return None  # without a task, "busy" may mean something else to a server that only resembles llama-server
         return self._still if self._still >= max(after, PATIENCE * self._longest) else None
+
+
+def _shows_progress(key: _Key) -> bool:
+    """Whether the counts would move; before May 2026 none did before the first token of the answer."""
+    _, tokens, processed, decoded = key
+    return tokens is not None or processed is not None or bool(decoded)
 
 
 def has_begun(slot: SlotView) -> bool:

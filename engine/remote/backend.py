@@ -185,7 +185,7 @@ class RemoteBackend:
     def _hear(self, name: Route, answer: Answer) -> None:
         """Pass on the raw answers that hold details; called with the poller's lock held."""
         if name is Route.SLOTS:
-            self._details.hear(answer)
+            self._details.hear(answer, self._known.runs_over)
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
         """Say what other flags would do, and give the command that starts the server with them."""

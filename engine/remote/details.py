@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from threading import Lock
 
@@ -9,6 +10,7 @@ from ..backend import BackendError
 from ..snapshot import SlotDetails
 from .answer import Answer
 from .body import NotJsonError, parse_json
+from .left_over import LastRun
 from .read_slots import read_details
 
 __all__ = ["DetailRequests"]
@@ -28,14 +30,14 @@ class DetailRequests:
             self._waiting.append((slot, future))
         return future
 
-    def hear(self, answer: Answer) -> None:
-        """Serve everyone who waits out of a raw answer of /slots."""
+    def hear(self, answer: Answer, over: Mapping[int, LastRun]) -> None:
+        """Serve everyone who waits out of a raw answer of /slots; ``over`` is what earlier ones left over."""
         waiting = self._take()
         if not waiting:
             return
         body = _parsed(answer)
         for slot, future in waiting:
-            details = read_details(body, slot)
+            details = read_details(body, slot, over)
             if details is None:
                 future.set_exception(BackendError(f"the server said nothing about slot {slot}"))
             else:

@@ -29,6 +29,7 @@ def body_of(request: FireRequest, model: str | None) -> dict[str, object]:
         "temperature": request.temperature,
         "seed": request.seed,
         "id_slot": request.id_slot,
+        "slot_id": request.id_slot,  # its name until spring 2024
         "ignore_eos": request.ignore_eos or None,
         "model": model,
     }

@@ -19,7 +19,7 @@ from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
 from .read_models import AT_PEER, ModelEntry, read_models, read_running
 from .read_props import PropsFacts, read_props
-from .read_slots import read_slots, told_ids
+from .read_slots import read_slots, runs_over, told_ids
 from .run_watch import RunWatch
 from .turns import Turns
 
@@ -59,7 +59,7 @@ class Knowledge(RunWatch):
     def _forget_model(self) -> None:
         """Forget everything about the watched model."""
         self.props, self.slots, self.slots_at = None, None, None
-        self.told_ids = frozenset()
+        self.told_ids, self.runs_over = frozenset(), {}
         self.metrics, self.totals = {}, Totals()
         self._forget_run()
         self._epoch += 1
@@ -100,6 +100,8 @@ class Knowledge(RunWatch):
             self.restart_suspected = True
         if name is Route.HEALTH and end.state is not EndpointState.OK and self.state(Route.PROPS) is EndpointState.OK:
             self.restart_suspected = True  # what /props said is older
+        if name is Route.HEALTH and before is EndpointState.LOADING and end.state is EndpointState.OK:
+            self.look_now(now)  # until March 2024 the other endpoints came after the model
         return None
 
     def _settle_fault(self, end: Endpoint, answer: Answer, asked_at: float, now: float) -> None:
@@ -244,9 +246,10 @@ class Knowledge(RunWatch):
                     self.endpoints[name].forget()
 
     def _take_slots(self, body: object, now: float) -> bool:
-        slots = read_slots(body)
+        slots = read_slots(body, self.runs_over)
         if slots is None:
             return False
+        self.runs_over = runs_over(body, slots, self.runs_over)
         self.told_ids = told_ids(body)
         self._compare_slots(slots, now)
         end = self.endpoints[Route.SLOTS]

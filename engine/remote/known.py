@@ -8,6 +8,7 @@ from urllib.parse import quote
 from ..snapshot import EndpointState, SlotView, Totals
 from .cadence import CAP, Cadence
 from .endpoint import DIRECT, QUEUED, Endpoint, Route, ServerKind
+from .left_over import LastRun
 from .link import Link
 from .read_health import HealthFacts
 from .read_models import ModelEntry
@@ -47,11 +48,12 @@ class Known:
         self.health: HealthFacts | None = None
         self.models: tuple[ModelEntry, ...] = ()
         self.look_wanted = False  # whatever the cadence says
-        self.restart_suspected = False
         self.n_refused = 0  # times in a row that a proxy answered in place of the server
+        self.restart_suspected = False
         self.props: PropsFacts | None = None
         self.slots: tuple[SlotView, ...] | None = None
         self.told_ids: frozenset[int] = frozenset()
+        self.runs_over: Mapping[int, LastRun] = {}
         self.slots_at: float | None = None
         self.metrics: Mapping[str, float | None] = {}
         self.totals = Totals()
@@ -179,9 +181,23 @@ class Known:
         only_props = self.endpoints[Route.HEALTH].heard_at is None and self.endpoints[Route.PROPS].heard_at is not None
         return Route.PROPS if only_props else Route.HEALTH
 
+    @property
+    def pulse(self) -> Route:
+        """What shows that a server lives whose main loop is at work: /health, or /props of a server that may be old.
+
+        From February to August 2024 /health counted the slots: it waited as /slots does, with an HTTP thread. Builds of
+        then do not name themselves, and only they hide /props, but not /slots, behind the key.
+        """
+        if self.kind is not ServerKind.SERVER and self.state(Route.PROPS) is not EndpointState.KEY:
+            return Route.HEALTH
+        is_old = self.slots is not None if self.props is None else self.props.build is None
+        return Route.PROPS if is_old else Route.HEALTH
+
     def silent_since(self, now: float) -> float | None:
         """Since when a question that any HTTP thread answers at once has been open; None where none is overdue."""
-        late = [end for end in map(self.endpoints.__getitem__, DIRECT) if self._is_late(end, now)]
+        waits = Route.HEALTH if self.pulse is Route.PROPS else None
+        direct = [end for name, end in self.endpoints.items() if name in DIRECT and name is not waits]
+        late = [end for end in direct if self._is_late(end, now)]
         since = [end.asked_at for end in (*late, self.queued) if end is not None and end.asked_at is not None]
         return min(since) if late else None
 

@@ -20,6 +20,8 @@ from ..snapshot import (
 )
 from .endpoint import Route, ServerKind
 from .known import Known
+from .read_models import ModelEntry
+from .read_props import file_name
 from .retune import flags_of, total_context
 
 __all__ = ["picture"]
@@ -65,7 +67,7 @@ def _facts(known: Known, source: str) -> ServerFacts:
     n_slots = len(known.slots) if known.slots else (props.n_slots if props else None) or _slots_of_flags(flags)
     return ServerFacts(
         source=source,
-        model=(props.model if props else None) or (own.name if own else None) or known.chosen,
+        model=(props.model if props else None) or _model_name(known, own),
         model_path=props.model_path if props else None,
         n_params=own.n_params if own else None,
         n_ctx_train=own.n_ctx_train if own else None,
@@ -77,6 +79,13 @@ def _facts(known: Known, source: str) -> ServerFacts:
         models=tuple((model.name, model.state) for model in known.models) if known.is_proxied else (),
         endpoints=MappingProxyType({name.value: end.view() for name, end in known.endpoints.items()}),
     )
+
+
+def _model_name(known: Known, own: ModelEntry | None) -> str | None:
+    """What a list of models calls it: a server of its own says the path of its file there."""
+    if own is None:
+        return known.chosen
+    return own.name if known.is_proxied else file_name(own.name)
 
 
 def _unified(flags: LaunchFlags | None) -> bool | None:
@@ -119,6 +128,8 @@ def _waiting(known: Known) -> WaitingView:
     if state is EndpointState.OK or is_kept:
         age = f"{known.deferred_age:.0f} s older than the slots" if known.deferred_age else None
         return WaitingView(count, why=age if count is not None else "unknown (/metrics does not say)")
+    if state is EndpointState.ABSENT and known.props is not None and known.props.n_slots:
+        return WaitingView(why="unknown (no /metrics: perhaps started without --metrics)")
     return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
 
 

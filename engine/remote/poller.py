@@ -18,7 +18,9 @@ from .wire import Wire
 __all__ = ["Poller"]
 
 _DIRECT_SECONDS = 4.0
-_QUEUED_SECONDS = 60.0  # before August 2026 /slots waits for the whole batch in work
+_QUEUED_SECONDS = 300.0
+"""Before August 2026 /slots waits for the whole batch in work, and a question given up still holds an HTTP thread."""
+
 _METRICS_SECONDS = 8.0  # counters that never come must not keep us from the slots
 _LONGEST_NAP = 5.0
 

@@ -8,14 +8,14 @@ from msgspec import Struct
 
 from .values import as_bool, as_count, as_map, as_text
 
-__all__ = ["PropsFacts", "build_number", "read_props"]
+__all__ = ["PropsFacts", "build_number", "file_name", "read_props"]
 
 _KNOWN = ("default_generation_settings", "total_slots", "build_info", "model_path", "role", "chat_template",
           "system_prompt", "assistant_name")  # fmt: skip
 
 
 class PropsFacts(Struct, frozen=True):
-    """What /props says; None = not reported. ``marker`` changes at each start. ``refuses``: too old to queue."""
+    """What /props says; None = not reported. ``marker`` changes at each start. ``oldest``: of before February 2024."""
 
     n_slots: int | None = None
     n_ctx_slot: int | None = None
@@ -27,7 +27,7 @@ class PropsFacts(Struct, frozen=True):
     has_metrics: bool | None = None
     router: bool = False
     marker: str | None = None
-    refuses: bool = False
+    oldest: bool = False
 
 
 def read_props(answer: object) -> PropsFacts | None:
@@ -38,10 +38,11 @@ def read_props(answer: object) -> PropsFacts | None:
     router = _is_router(fields)
     path = as_text(fields.get("model_path"), 1000)
     settings = as_map(fields.get("default_generation_settings"))
+    alias = as_text(fields.get("model_alias")) or as_text(settings.get("model"))
     return PropsFacts(
         n_slots=as_count(fields.get("total_slots")) or None,
         n_ctx_slot=as_count(settings.get("n_ctx")) or None,
-        model=None if router else _name(as_text(fields.get("model_alias")) or as_text(settings.get("model")) or path),
+        model=None if router else file_name(alias or path),
         model_path=None if router else path,
         build=as_text(fields.get("build_info"), 80),
         sleeping=as_bool(fields.get("is_sleeping")),
@@ -49,7 +50,7 @@ def read_props(answer: object) -> PropsFacts | None:
         has_metrics=as_bool(fields.get("endpoint_metrics")),
         router=router,
         marker=as_text(fields.get("media_marker"), 100),
-        refuses="assistant_name" in fields and "total_slots" not in fields,
+        oldest="assistant_name" in fields and "total_slots" not in fields,
     )
 
 
@@ -59,7 +60,7 @@ def _is_router(fields: object) -> bool:
     return told.get("role") == "router" and as_count(told.get("total_slots")) in (None, 0)
 
 
-def _name(text: str | None) -> str | None:
+def file_name(text: str | None) -> str | None:
     """An alias; if that is a path, as by default, the name of the file. A name like owner/model stays."""
     if text is None or not re.search(r"^[/\\~.]|^[A-Za-z]:\\|\.gguf$", text):
         return text

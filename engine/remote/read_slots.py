@@ -10,9 +10,10 @@ from typing import Any
 
 from ..plain import plain
 from ..snapshot import SlotDetails, SlotState, SlotView
+from .left_over import LastRun, decoded_of, is_left_over, last_runs, next_token, reads_prompt, task_of
 from .values import as_bool, as_count, as_int, as_map, as_text, first
 
-__all__ = ["read_details", "read_slots", "told_ids"]
+__all__ = ["read_details", "read_slots", "runs_over", "told_ids"]
 
 _IDLE_WORDS = frozenset({"idle", "free", "available", "ready", "none", "slot_state_idle"})
 _USED_KEYS = frozenset(
@@ -20,14 +21,16 @@ _USED_KEYS = frozenset(
 )
 _NOT_PARAMS = frozenset({"id", "id_task", "task_id", "state", "next_token", "prompt", "generated", "n_ctx", "model"})
 _NOTHING: Mapping[str, Any] = {}
+_NO_RUNS: Mapping[int, LastRun] = {}
+_BEGINNING: Mapping[str, Any] = {"n_remain": -1}
 UNUSED, IDLE, BUSY = SlotState.UNUSED, SlotState.IDLE, SlotState.BUSY
 PROMPT, GENERATING = SlotState.PROMPT, SlotState.GENERATING
 TEXT_LIMIT = 20_000
 
 
-def read_slots(answer: object) -> tuple[SlotView, ...] | None:
+def read_slots(answer: object, over: Mapping[int, LastRun] = _NO_RUNS) -> tuple[SlotView, ...] | None:
     """Read the array; None where the answer is none of objects (nor an object with one under ``slots``), or where
-    none of them tells whether it is busy.
+    none of them tells whether it is busy. ``over``: what earlier answers left over, from `runs_over`.
     """
     rows = answer.get("slots") if isinstance(answer, dict) else answer
     if not isinstance(rows, list):
@@ -35,7 +38,14 @@ def read_slots(answer: object) -> tuple[SlotView, ...] | None:
     objects = [row for row in rows if isinstance(row, dict)]
     if rows and all(_is_busy(row) is None for row in objects):
         return None
-    return tuple(map(_slot, objects, _ids(objects)))
+    return tuple(_slot(row, id_, over.get(id_)) for row, id_ in zip(objects, _ids(objects), strict=True))
+
+
+def runs_over(answer: object, slots: tuple[SlotView, ...], over: Mapping[int, LastRun]) -> dict[int, LastRun]:
+    """What this answer, read as ``slots``, and those before it leave over."""
+    rows = answer.get("slots") if isinstance(answer, dict) else answer
+    objects = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return last_runs(((slot.id, row, slot.is_busy) for slot, row in zip(slots, objects, strict=True)), over)
 
 
 def told_ids(answer: object) -> frozenset[int]:
@@ -56,10 +66,10 @@ def _ids(rows: list[dict[str, Any]]) -> list[int]:
     return [next(spare) if id_ is None else id_ for id_ in ids]
 
 
-def _slot(row: Mapping[str, Any], id_: int) -> SlotView:
-    token = _next_token(row)
-    decoded = as_count(first(token, "n_decoded", "num_tokens_predicted"))
-    state = _state(row, decoded)
+def _slot(row: Mapping[str, Any], id_: int, last: LastRun | None) -> SlotView:
+    is_old = is_left_over(row, last)
+    token, decoded = (_BEGINNING, 0) if is_old else (next_token(row), decoded_of(row))
+    state = _state(row, decoded, last)
     is_busy = state is not IDLE and state is not UNUSED
     progress = row if is_busy else _NOTHING  # an idle slot may show left-overs of its last task
     remain, unlimited = _remaining(row, token, decoded) if is_busy else (None, False)
@@ -67,7 +77,7 @@ def _slot(row: Mapping[str, Any], id_: int) -> SlotView:
         id=id_,
         state=state,
         n_ctx=as_count(row.get("n_ctx")) or None,
-        task=as_count(first(row, "id_task", "task_id")),
+        task=task_of(row),
         n_tokens=as_count(row.get("n_prompt_tokens")),
         n_prompt=as_count(progress.get("n_prompt_tokens_target")),
         n_prompt_processed=as_count(progress.get("n_prompt_tokens_processed")),
@@ -80,15 +90,10 @@ def _slot(row: Mapping[str, Any], id_: int) -> SlotView:
     )
 
 
-def _next_token(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object under ``next_token``, or the first in the array that most builds send."""
-    token = row.get("next_token")
-    return as_map(token[0] if isinstance(token, list) and token else token)
-
-
-def _state(row: Mapping[str, Any], decoded: int | None) -> SlotState:
-    if not _is_busy(row):
-        return UNUSED if _USED_KEYS.isdisjoint(row) else IDLE
+def _state(row: Mapping[str, Any], decoded: int | None, last: LastRun | None) -> SlotState:
+    if not _is_busy(row) and not reads_prompt(row, last):
+        had_none = as_int(first(row, "id_task", "task_id")) == -1
+        return UNUSED if had_none or _USED_KEYS.isdisjoint(row) else IDLE
     if decoded is None:
         return BUSY
     return GENERATING if decoded else PROMPT
@@ -128,10 +133,11 @@ def _remaining(row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | 
     params = as_map(first(row, "params") or row)
     told = [number for name in ("max_tokens", "n_predict") if (number := as_int(params.get(name))) is not None]
     limit = next((number for number in told if number >= 0), None)
-    return (None, bool(told or decoded)) if limit is None else (max(0, limit - (decoded or 0)), False)
+    is_told = bool(told) and ("params" in row or "max_tokens" in row)
+    return (None, bool(is_told or decoded)) if limit is None else (max(0, limit - (decoded or 0)), False)
 
 
-def read_details(answer: object, slot: int) -> SlotDetails | None:
+def read_details(answer: object, slot: int, over: Mapping[int, LastRun] = _NO_RUNS) -> SlotDetails | None:
     """Parameters and texts of one slot from the same array; texts are cut off after 20,000 characters."""
     rows = answer.get("slots") if isinstance(answer, dict) else answer
     objects = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
@@ -147,7 +153,7 @@ def read_details(answer: object, slot: int) -> SlotDetails | None:
         prompt=_long_text(row.get("prompt")),
         generated=_long_text(row.get("generated")),
         note="" if "prompt" in row else "the server shows texts only with LLAMA_SERVER_SLOTS_DEBUG=1",
-        view=_slot(row, slot),
+        view=_slot(row, slot, over.get(slot)),
     )
 
 

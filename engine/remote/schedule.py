@@ -77,6 +77,8 @@ def _props(known: Known, end: Endpoint, now: float) -> float:
         return _again(end, 1.0)
     if end.state in UNFIT:
         return _again(end, 5.0 if known.is_foreign else _RARELY)
+    if known.pulse is end.name and (sign := _sign_of_life(known, end)) < _NEVER:
+        return sign
     return _props_of_sleeper(known, end, now) if known.may_sleep else _now_and_then(known, end)
 
 
@@ -113,16 +115,26 @@ def _health(known: Known, end: Endpoint, now: float) -> float:
         return _NEVER  # some ask their models whether they live, at a price
     gap = max(1.0, known.cadence.interval)
     slots, props = known.endpoints[Route.SLOTS], known.endpoints[Route.PROPS]
-    if any(_is_in_doubt(known, other) for other in known.endpoints.values()):
-        return _again(end, gap)
-    if known.queued is not None:
-        return max(_again(known.queued, PATIENCE), _again(end, gap))
-    if slots.is_silent or props.is_silent:
+    if end.is_mute and not _is_in_doubt(known, end):
+        return _again(end, _HALF_A_MINUTE)  # it waits for the main loop, with one of the few HTTP threads
+    if known.pulse is end.name and (sign := _sign_of_life(known, end)) < _NEVER:
+        return sign
+    if props.is_silent:
         return _again(end, gap)
     if props.state in UNFIT:
         calm = slots.state is EndpointState.OK and end.settled_at is not None
         return _again(end, _RARELY if calm else 2 * gap)
     return _NEVER if _is_polled(known) else _again(end, 2 * gap)
+
+
+def _sign_of_life(known: Known, end: Endpoint) -> float:
+    """When to ask whether the server lives: if a question waits for the main loop for long, or got no answer."""
+    regular = _again(end, max(1.0, known.cadence.interval))
+    if any(_is_in_doubt(known, other) for other in known.endpoints.values()):
+        return regular
+    if known.queued is not None:
+        return max(_again(known.queued, PATIENCE), regular)
+    return regular if known.endpoints[Route.SLOTS].is_silent else _NEVER
 
 
 def _is_in_doubt(known: Known, end: Endpoint) -> bool:

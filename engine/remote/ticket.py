@@ -12,7 +12,7 @@ from .credentials import NOBODY, Credentials
 from .faults import fault_of, transport_errors
 from .read_errors import read_refusal, words_of
 from .sse import events
-from .values import as_bool, as_count, as_map, as_number, as_text
+from .values import as_bool, as_count, as_map, as_number, as_text, first
 
 if TYPE_CHECKING:
     import httpx
@@ -96,18 +96,18 @@ class RemoteTicket(BaseTicket):
                 self._finish(event)
 
     def _progress(self, event: Mapping[str, Any]) -> None:
-        decoded = as_count(event.get("tokens_predicted"))
-        if not decoded:
+        decoded = as_count(event.get("tokens_predicted"))  # before 2025 only at the end
+        if not decoded and not event.get("content"):
             return
         elapsed = self._elapsed()
-        first = self._view.first_token if self._view.first_token is not None else elapsed
-        span = elapsed - first
+        begin = self._view.first_token if self._view.first_token is not None else elapsed
+        span = elapsed - begin
         self._change(
             state=RequestState.GENERATING,
-            first_token=first,
+            first_token=begin,
             n_decoded=decoded,
             n_prompt=as_count(event.get("tokens_evaluated")),
-            tokens_per_second=(decoded - 1) / span if decoded > 1 and span > 0 else None,
+            tokens_per_second=(decoded - 1) / span if decoded and decoded > 1 and span > 0 else None,
         )
 
     def _finish(self, event: Mapping[str, Any]) -> None:
@@ -118,7 +118,7 @@ class RemoteTicket(BaseTicket):
             RequestState.DONE,
             _stop_word(event),
             queue_wait=self._waited(work / 1000),
-            slot=as_count(event.get("id_slot")),
+            slot=as_count(first(event, "id_slot", "slot_id")),
             n_prompt=as_count(event.get("tokens_evaluated")),
             n_cached=as_count(timings.get("cache_n")),
             n_decoded=as_count(event.get("tokens_predicted")),

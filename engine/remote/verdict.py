@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..snapshot import EndpointState, Health, HealthState
 from .answer import Fault
 from .credentials import NOBODY, Credentials
@@ -22,10 +24,7 @@ _FRESH = 2.0  # seconds that the answer of a cache may be old
 _LATELY = 10.0  # seconds
 _IN_A_ROW = 4  # times that a proxy refuses whose server is gone
 _SLOW = 6.0  # seconds of silence, after which a connection that died unseen has been replaced
-_OFF_ADVICE = {
-    Route.SLOTS: "start the server without --no-slots (builds before September 2025: with --slots)",
-    Route.METRICS: "start the server with --metrics",
-}
+_SWITCH = re.compile(r"start it (with(?:out)?) `(--[\w-]+)`", re.IGNORECASE)
 _LIMIT_ADVICE = "does a proxy limit requests (use --interval 10), or is one of the servers behind it down?"
 _ON_THE_WAY = {"loading": "loaded", "starting": "loaded", "downloading": "downloaded"}
 
@@ -96,7 +95,8 @@ def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
     slots, running = known.state(Route.SLOTS), known.state(Route.RUNNING)
     if EndpointState.KEY in (props.state, slots) or (running is EndpointState.KEY and slots is not EndpointState.OK):
         return key_wanted(known, given)
-    if EndpointState.LOADING in (props.state, known.state(Route.SLOTS)):
+    others = health.state if props.state is EndpointState.ABSENT else None  # until March 2024 they came after the model
+    if EndpointState.LOADING in (props.state, slots, others):
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
         if props.refusal.status == 429:
@@ -145,7 +145,7 @@ def _of_slots(known: Known, now: float) -> Health:
     if slots.state is EndpointState.OK:
         return _kept(slots.age) if slots.age > _FRESH else Health(HealthState.OK, slots.note)
     if slots.state is EndpointState.OFF:
-        return _without_slots(known, "the server runs without its slots view", _OFF_ADVICE[Route.SLOTS])
+        return _without_slots(known, "the server runs without its slots view", _off_advice(slots))
     if slots.state is EndpointState.ABSENT:
         return _without_slots(known, "the server has no /slots", _absent_advice(known))
     if slots.state is EndpointState.TOO_LARGE:
@@ -202,7 +202,7 @@ def _stalled(known: Known, since: float, now: float) -> Health:
     if number is not None and number >= ANSWERING_BUILD:
         text = f"alive but not scheduling for {seconds:.0f} s"
         return Health(HealthState.STALLED, text, "if it stays so, only a restart of the server helps", since)
-    text = f"no answer from /slots for {seconds:.0f} s while /health answers: a long prompt, or stuck"
+    text = f"no answer from /slots for {seconds:.0f} s while /{known.pulse} answers: a long prompt, or stuck"
     return Health(HealthState.STALLED, text, "builds before August 2026 answer only between two batches", since)
 
 
@@ -221,7 +221,17 @@ def _without_slots(known: Known, why: str, advice: str) -> Health:
     return Health(HealthState.NOTHING, f"reachable, but nothing to monitor: {why}", advice)
 
 
+def _off_advice(slots: Endpoint) -> str:
+    """The switch that the server itself names; from April to August 2024 it named none."""
+    if slots.refusal is None:  # so said /props
+        return "start the server without --no-slots"
+    named = _SWITCH.search(slots.refusal.message)
+    return f"start the server {named[1]} {named[2]}" if named else "start the server without --slots-endpoint-disable"
+
+
 def _absent_advice(known: Known) -> str:
-    if known.props is not None and known.props.refuses:
-        return "built before 2024: it also refuses requests when all slots are busy, instead of queueing them"
+    if known.props is not None and known.props.oldest:
+        return "built before February 2024; those of 2023 also refuse requests when all slots are busy: none waits"
+    if known.props is not None and known.props.n_slots:
+        return "a proxy hides it, or a server of early 2024 was started with --slots-endpoint-disable"
     return "a server built before February 2024, or another one; check the path before /slots"

@@ -327,6 +327,14 @@ def test_c51_a_generation_that_stands_still_is_told_sooner() -> None:
     assert found(seen, "no-progress").slots == (0,)
 
 
+def test_c51_a_long_prompt_whose_progress_nobody_tells_is_not_stuck() -> None:
+    """Before May 2026 nothing in a slot moved before the first token of its answer."""
+    silent = SlotView(0, SlotState.PROMPT, n_ctx=32768, task=4, n_decoded=0)
+    seen = watch(look(float(t), silent, idle(1)) for t in range(600))
+    assert seen.rates[0].stalled_for is None
+    assert keys(seen) == []
+
+
 def test_c78_a_slot_that_is_always_busy_without_a_task_is_not_stuck() -> None:
     busy = SlotView(0, SlotState.BUSY, n_ctx=8192, n_tokens=4096)
     seen = watch(look(float(t), busy, idle(1)) for t in range(600))

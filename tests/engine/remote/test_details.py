@@ -16,7 +16,7 @@ SLOTS = Answer(200, json.dumps([{"id": 0, "is_processing": False, "prompt": "Onc
 def test_everyone_who_waits_is_served_out_of_one_answer() -> None:
     requests = DetailRequests()
     there, missing = requests.ask(0), requests.ask(7)
-    requests.hear(SLOTS)
+    requests.hear(SLOTS, {})
     assert there.result(0).prompt == "Once"
     with pytest.raises(BackendError, match="slot 7"):
         missing.result(0)
@@ -26,9 +26,9 @@ def test_who_asks_while_others_are_served_waits_for_the_next_answer() -> None:
     requests = DetailRequests()
     later = []
     requests.ask(0).add_done_callback(lambda _: later.append(requests.ask(0)))
-    requests.hear(SLOTS)
+    requests.hear(SLOTS, {})
     assert not later[0].done()
-    requests.hear(SLOTS)
+    requests.hear(SLOTS, {})
     assert later[0].result(0).prompt == "Once"
 
 
@@ -36,7 +36,7 @@ def test_who_asks_while_others_are_served_waits_for_the_next_answer() -> None:
 def test_an_answer_without_slots_tells_nothing(answer: Answer) -> None:
     requests = DetailRequests()
     asked = requests.ask(0)
-    requests.hear(answer)
+    requests.hear(answer, {})
     with pytest.raises(BackendError):
         asked.result(0)
 

@@ -61,6 +61,7 @@ def test_a_recorded_stream() -> None:
     assert ticket.take() == ticket.text() == " was a blacksmith."
     assert ticket.take() == ""
     assert sent.json == {"prompt": "Once", "stream": True, "n_predict": 4, "temperature": 0.0, "seed": 7, "id_slot": 0,
+                         "slot_id": 0,
                          "ignore_eos": True}  # fmt: skip
 
 

@@ -242,7 +242,7 @@ def test_props_of_2024_and_before() -> None:
     assert (nested.n_slots, nested.n_ctx_slot, nested.model) == (2, 512, "a.gguf")
     oldest = read_props({"user_name": "", "assistant_name": "", "system_prompt": ""})
     assert oldest is not None
-    assert oldest.refuses
+    assert oldest.oldest
     assert oldest.n_slots is None
     assert read_props({"hello": 1}) is None
 
