@@ -113,7 +113,8 @@ class RequestView(Struct, frozen=True):
 
     def waited(self, now: float) -> float | None:
         """Seconds it waited for a slot, or has waited so far."""
-        if self.state.is_over or (self.queue_wait is not None and self.waits_since is None):
+        has_begun = self.queue_wait is not None or self.state is not RequestState.WAITING
+        if self.state.is_over or (has_begun and self.waits_since is None):
             return self.queue_wait
         since = self.fired_at if self.waits_since is None else self.waits_since
         return (self.queue_wait or 0.0) + now - since

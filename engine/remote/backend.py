@@ -161,7 +161,8 @@ class RemoteBackend:
         self._refuse_unchosen()
         path, _ = self._known.route("slots")
         model = self._known.model_id if self._known.kind is ServerKind.ROUTER else None
-        tickets = self._sender.fire(request, path.removesuffix("/slots") + "/completion", model)
+        path = path.removesuffix("/slots") + "/completion"
+        tickets = self._sender.fire(request, path, model, early_head=self._known.heads_come_early)
         self.look_now()
         return list(tickets)
 

@@ -60,12 +60,15 @@ class PromptSender:
         self._open: list[RemoteTicket] = []
         self._threads: list[threading.Thread] = []
 
-    def fire(self, request: FireRequest, path: str, model: str | None) -> list[RemoteTicket]:
-        """Send ``request.count`` requests at once; returns before they are sent."""
+    def fire(
+        self, request: FireRequest, path: str, model: str | None, *, early_head: bool = False
+    ) -> list[RemoteTicket]:
+        """Send ``request.count`` requests at once; returns before they are sent. ``early_head`` as in `RemoteTicket`."""
         numbers = range(self._n_fired + 1, self._n_fired + 1 + request.count)
         self._n_fired += request.count
         tickets = [
-            RemoteTicket(number, request.prompt, self._clock, self._credentials, self._refused) for number in numbers
+            RemoteTicket(number, request.prompt, self._clock, self._credentials, self._refused, early_head=early_head)
+            for number in numbers
         ]
         self._open = [*(ticket for ticket in self._open if not ticket.view().state.is_over), *tickets]
         self._starter.submit(self._start, tickets, path, body_of(request, model))

@@ -107,6 +107,11 @@ class Known:
         """Whether the server is of a build that can unload an idle model."""
         return self.props is not None and self.props.sleeping is not None
 
+    @property
+    def heads_come_early(self) -> bool:
+        """Whether the head of an answer may come while the request waits, as in the builds before those that sleep."""
+        return self.props is not None and not self.may_sleep
+
     # Its work
 
     @property

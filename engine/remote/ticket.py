@@ -23,7 +23,11 @@ _ERROR_BYTES = 64 * 1024
 
 
 class RemoteTicket(BaseTicket):
-    """Implements `Ticket`; `run` occupies a thread of its own until the answer has ended."""
+    """Implements `Ticket`; `run` occupies a thread of its own until the answer has ended.
+
+    ``early_head``: the server is of a build that begins its answer before it has a slot for it, so that only the first
+    token tells that it has one.
+    """
 
     def __init__(
         self,
@@ -32,10 +36,13 @@ class RemoteTicket(BaseTicket):
         clock: Callable[[], float],
         credentials: Credentials = NOBODY,
         refused: Callable[[int, str], None] = lambda _number, _why: None,
+        *,
+        early_head: bool = False,
     ) -> None:
         super().__init__(number, prompt, clock)
         self._credentials = credentials
         self._refused = refused
+        self._early_head = early_head
         self._sockets = OpenSockets()
 
     def fail(self, why: str, status: int | None = None) -> None:
@@ -68,7 +75,8 @@ class RemoteTicket(BaseTicket):
             self.fail(refusal.message, refusal.status)
             self._refused(self.number, self._credentials.hide(refusal.message))
             return
-        self._started()
+        if not self._early_head:
+            self._started()
         heard = False
         for event in events(response.iter_bytes()):
             heard = True
@@ -128,8 +136,9 @@ class RemoteTicket(BaseTicket):
 
     def _waited(self, work: float) -> float | None:
         """How long no slot was free: a proxy that holds the answer back until its end makes it look longer."""
-        wait = self._view.queue_wait
-        return None if wait is None else max(0.0, min(wait, self._elapsed() - work))
+        idle = self._elapsed() - work if work else None
+        known = [seconds for seconds in (self._view.queue_wait, idle) if seconds is not None]
+        return max(0.0, min(known)) if known else None
 
 
 def _head(parts: Iterable[bytes]) -> bytes:

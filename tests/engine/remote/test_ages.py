@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.engine.remote.test_cases_network import HANG
 from tests.fake_server import FakeServer, Reply, Route, Routes
 
 AGES = Path(__file__).parent / "data" / "ages"
-WITH_SLOTS = ("2024-03", "2024-04", "2024-06", "2024-08", "2024-11", "2025-03")
+WITH_SLOTS = ("2024-03", "2024-04", "2024-06", "2024-08", "2024-11", "2025-03", "2025-08")
 IDLE, UNUSED, PROMPT, GENERATING = SlotState.IDLE, SlotState.UNUSED, SlotState.PROMPT, SlotState.GENERATING
 
 
@@ -119,6 +120,7 @@ def test_a_run_ends_that_is_not_yet_released() -> None:
         ("2024-08", "without --no-slots"),
         ("2024-11", "with --slots"),
         ("2025-03", "with --slots"),
+        ("2025-08", "with --slots"),
     ],
 )
 def test_the_switch_for_the_slots_is_the_one_of_then(age: str, switch: str) -> None:
@@ -191,6 +193,27 @@ def test_a_prompt_fired_at_it(age: str) -> None:
     assert "".join(ticket.take()).strip().startswith("She was a")
 
 
+@pytest.mark.parametrize("age", ["2024-04", "2025-08"])
+def test_the_head_of_an_answer_does_not_tell_that_a_slot_was_free(age: str) -> None:
+    """It came at once, however long the request waited; what the slot took is told at the end."""
+    stream = reply(age, "completion_stream").body
+    late = Reply(parts=[b"\n", b"\n", stream], gap=0.8)
+    with FakeServer(server_of(age, completion=late)) as server, watching(server) as backend:
+        backend.wait_until(lambda seen: seen.slots is not None, 5)
+        (ticket,) = backend.submit(FireRequest("Once"))
+        server.wait_for("/completion")
+        time.sleep(0.3)
+        early = ticket.view()
+        backend.wait_until(lambda _: ticket.view().state.is_over, 5)
+        late_view = ticket.view()
+    assert (early.state, early.queue_wait) == (RequestState.WAITING, None)
+    assert late_view.state is RequestState.DONE
+    timings = json.loads(stream.split(b"data: ")[-1])["timings"]
+    work = (timings["prompt_ms"] + timings["predicted_ms"]) / 1000
+    assert late_view.total_seconds is not None
+    assert late_view.queue_wait == pytest.approx(max(0.0, late_view.total_seconds - work), abs=0.05)
+
+
 def test_an_answer_whose_tokens_are_not_counted_has_begun_nevertheless() -> None:
     first = answers("2024-04")["completion_stream"]["body_text"].split("\n\n")[0].encode() + b"\n\n"
     routes = server_of("2024-04", completion=Reply(parts=[first, b"\n"], gap=30))
@@ -202,6 +225,7 @@ def test_an_answer_whose_tokens_are_not_counted_has_begun_nevertheless() -> None
         ticket.cancel()
     assert (view.state, view.n_decoded) == (RequestState.GENERATING, None)
     assert view.first_token is not None
+    assert view.waited(view.fired_at + 60) is None
 
 
 @pytest.mark.parametrize("age", ["2024-01", "2024-03", "2024-04", "2025-03"])
