@@ -39,6 +39,8 @@ def fault_of(error: Exception) -> tuple[Fault, str]:
         return Fault.OTHER, "SOCKS proxies are not supported; unset ALL_PROXY, or add the host to NO_PROXY"
     if isinstance(error, httpx.RemoteProtocolError):
         return _protocol_fault(lower)
+    if isinstance(error, httpx.ReadError) and " alert " in lower:  # in TLS 1.3, after all else seemed well
+        return Fault.TLS, plain(_OPENSSL_MARKS.sub("", text), 160)
     if isinstance(error, httpx.ReadError | httpx.WriteError):
         return Fault.DROPPED, "the connection was dropped"
     return Fault.OTHER, plain(text or type(error).__name__, 160)

@@ -60,6 +60,8 @@ def _tls_advice(message: str) -> str:
         return "use the name that the certificate is made out to"
     if "certificate file" in message:
         return "give the path of a file with certificates in PEM form"
+    if "certificate required" in message:
+        return "a client certificate is wanted, which slotview does not send: attach behind the proxy"
     if "expired" in message or "not yet valid" in message:
         return "the certificate has to be renewed, unless the date of this machine is wrong"
     if "issuer" in message or "certificate chain" in message:

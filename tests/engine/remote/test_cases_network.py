@@ -451,6 +451,20 @@ def test_a_certificate_that_nobody_vouches_for(certificate: Path, monkeypatch: p
         assert first_look(server).busy == 1
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # httpcore leaves closing to refcounts
+def test_a_server_that_wants_a_client_certificate(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    tls.load_verify_locations(certificate)
+    tls.verify_mode = ssl.CERT_REQUIRED
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with FakeServer(healthy(), tls=tls) as server:
+        found, code = snapshot_once(server.url)
+    assert (code, found["health"]["state"]) == (ExitCode.UNREACHABLE, "error")
+    assert found["health"]["message"].endswith("alert certificate required")
+    assert "client certificate is wanted" in found["health"]["advice"]
+
+
 @pytest.mark.parametrize("named", ["no/such.pem", ".", "junk.pem"])
 def test_a_certificate_file_that_is_none(named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "junk.pem").write_text("junk")
