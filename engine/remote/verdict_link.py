@@ -44,6 +44,8 @@ def unreachable(link: Link, host: str, now: float) -> Health:
             verdict = HealthState.NO_ANSWER, f"host not reachable: {host}", "check the network"
         case Fault.OTHER if is_proxy and why.startswith("407"):
             verdict = HealthState.KEY, *PROXY_LOGIN
+        case Fault.OTHER if is_proxy and re.match(r"\d{3} ", why):
+            verdict = HealthState.ERROR, f"{host} does not reach the server ({why})", PROXY_ADVICE
         case Fault.OTHER:
             verdict = HealthState.ERROR, f"{host} cannot be asked: {why}", address_advice
         case Fault.UNCONNECTED:

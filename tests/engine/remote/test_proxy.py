@@ -65,6 +65,15 @@ def test_a_proxy_that_wants_a_password_is_not_called_the_server(scheme: str, mon
     assert "NO_PROXY" in found["health"]["advice"]
 
 
+def test_a_proxy_that_does_not_reach_the_server_was_asked_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What mitmproxy and Squid answer to CONNECT."""
+    with FakeServer({}, default=Reply(b"", 502)) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.port}")
+        found, code = snapshot_once("https://llama.invalid:8080")
+    assert code is ExitCode.UNREACHABLE
+    assert found["health"]["message"].startswith(f"the proxy 127.0.0.1:{proxy.port} does not reach the server (502")
+
+
 def test_a_proxy_of_an_unknown_kind_is_one_line_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
     found, code = snapshot_once(SERVER)
