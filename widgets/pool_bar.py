@@ -122,5 +122,9 @@ def _entry(tone: str, name: str, tokens: int | None, whole: int | None) -> Line:
 
 
 def _is_elsewhere(snapshot: Snapshot) -> bool:
-    """Whether a server elsewhere is watched; no endpoint of it reports its prompt store."""
-    return snapshot.facts.source not in ("", "embedded") and snapshot.slots is not None
+    """Whether a server elsewhere is watched that may have a prompt store: no endpoint reports that.
+
+    It came later than builds ceased to tell `kv_ratio`.
+    """
+    is_elsewhere = snapshot.facts.source not in ("", "embedded") and snapshot.slots is not None
+    return is_elsewhere and snapshot.totals.kv_ratio is None

@@ -146,9 +146,11 @@ class Follower:
         return self.generated.rate(self._at)
 
     def prompt_rate(self, slots: Iterable[SlotView]) -> float | None:
-        """Prompt tokens per second of all slots together; None while a prompt runs whose progress is not reported."""
+        """Prompt tokens per second of all slots together; None while a task runs whose prompt is not reported."""
         at = self._at
-        if at is None or any(self._is_silent(slot, at) for slot in slots if slot.state is SlotState.PROMPT):
+        if at is None or any(track.n_processed is None for track in self.tracks.values()):
+            return None
+        if any(self._is_silent(slot, at) for slot in slots if slot.state is SlotState.PROMPT):
             return None
         return self.processed.rate(at)
 

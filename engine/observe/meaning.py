@@ -84,7 +84,7 @@ def pool_meaning(pool: KvPool) -> str:
     if pool.cells is None:
         return pool.why or _unknown_size(pool)
     if pool.active is None or pool.cached is None or pool.free is None:
-        return f"{count(pool.cells)} cells; what they hold is not reported"
+        return pool.why or f"{count(pool.cells)} cells; what they hold is not reported"
     if pool.unified is False:
         return "split: a full slot stops alone, the others go on"
     if pool.active >= 0.9 * pool.cells:

@@ -162,7 +162,7 @@ class RemoteBackend:
         path, _ = self._known.route("slots")
         model = self._known.model_id if self._known.kind is ServerKind.ROUTER else None
         path = path.removesuffix("/slots") + "/completion"
-        tickets = self._sender.fire(request, path, model, early_head=self._known.heads_come_early)
+        tickets = self._sender.fire(request, path, model, early_head=self._known.is_older)
         self.look_now()
         return list(tickets)
 
@@ -190,7 +190,8 @@ class RemoteBackend:
 
     def preview(self, flags: LaunchFlags) -> RetunePreview:
         """Say what other flags would do, and give the command that starts the server with them."""
-        return preview(flags, self._snapshot, self._address, self._facts, has_key=self._credentials.key is not None)
+        has_key, is_older = self._credentials.key is not None, self._known.is_older
+        return preview(flags, self._snapshot, self._address, self._facts, has_key=has_key, is_older=is_older)
 
     def retune(self, flags: LaunchFlags) -> Future[RetuneReport]:
         """Always fails: a running server cannot change its flags."""

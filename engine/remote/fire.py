@@ -63,7 +63,7 @@ class PromptSender:
     def fire(
         self, request: FireRequest, path: str, model: str | None, *, early_head: bool = False
     ) -> list[RemoteTicket]:
-        """Send ``request.count`` requests at once; returns before they are sent. ``early_head`` as in `RemoteTicket`."""
+        """Send ``request.count`` requests at once; returns before they are sent. ``early_head``: see `RemoteTicket`."""
         numbers = range(self._n_fired + 1, self._n_fired + 1 + request.count)
         self._n_fired += request.count
         tickets = [

@@ -108,8 +108,8 @@ class Known:
         return self.props is not None and self.props.sleeping is not None
 
     @property
-    def heads_come_early(self) -> bool:
-        """Whether the head of an answer may come while the request waits, as in the builds before those that sleep."""
+    def is_older(self) -> bool:
+        """Whether the server is of a build before December 2025: it answers, and knows no sleep."""
         return self.props is not None and not self.may_sleep
 
     # Its work

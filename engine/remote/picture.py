@@ -74,7 +74,7 @@ def _facts(known: Known, source: str) -> ServerFacts:
         n_slots=n_slots if n_slots is not None else _slots_of_health(known),
         n_ctx=total_context(flags, own.n_ctx_train if own else None) if flags else None,
         n_ctx_slot=_limit_of_all(known),
-        unified=_unified(flags),
+        unified=_unified(known, flags),
         build=props.build if props else None,
         models=tuple((model.name, model.state) for model in known.models) if known.is_proxied else (),
         endpoints=MappingProxyType({name.value: end.view() for name, end in known.endpoints.items()}),
@@ -88,9 +88,11 @@ def _model_name(known: Known, own: ModelEntry | None) -> str | None:
     return own.name if known.is_proxied else file_name(own.name)
 
 
-def _unified(flags: LaunchFlags | None) -> bool | None:
-    """Known only if a router reports the command line of its servers."""
-    return None if flags is None else flags.kv_unified or flags.parallel < 0
+def _unified(known: Known, flags: LaunchFlags | None) -> bool | None:
+    """Known if a router reports the command line of its servers, or of a build with no choice: it counts its cells."""
+    if flags is None:
+        return None if known.totals.kv_ratio is None else False
+    return flags.kv_unified or flags.parallel < 0
 
 
 def _slots_of_flags(flags: LaunchFlags | None) -> int | None:
@@ -175,7 +177,8 @@ def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | Non
         return _UNREPORTED if known.link.was_up else _UNHEARD
     ratio = known.totals.kv_ratio if known.state(Route.METRICS) is EndpointState.OK else None
     if ratio is not None and not told:
-        return f"the server reports {min(ratio, 1.0):.0%} of its cells used"
+        of_cells = "its cells" if cells is None else f"its {cells:,} cells".replace(",", " ")
+        return f"the server reports {min(ratio, 1.0):.0%} of {of_cells} used"
     if known.slots and not told:
         return "this server does not report the tokens of its slots"
     if cells is None and candidates:

@@ -21,6 +21,7 @@ __all__ = ["command_line", "flags_of", "known_flags", "preview", "total_context"
 
 _ENDLESS = 2**31 - 1
 _LOST = "a restart ends every running and waiting request and empties all caches"
+_OLDER = "sizes as of December 2025; this server is older: one slot without -np, another -c, perhaps no -kvu"
 
 
 def flags_of(known: Known) -> LaunchFlags | None:
@@ -63,13 +64,26 @@ def known_flags(known: Known, snapshot: Snapshot) -> LaunchFlags:
 
 
 def preview(
-    flags: LaunchFlags, snapshot: Snapshot, address: Address, facts: ModelFacts | None, *, has_key: bool
+    flags: LaunchFlags,
+    snapshot: Snapshot,
+    address: Address,
+    facts: ModelFacts | None,
+    *,
+    has_key: bool,
+    is_older: bool = False,
 ) -> RetunePreview:
-    """Compute what the flags amount to; sizes in bytes only with ``facts`` from the model file."""
+    """Compute what the flags amount to; sizes in bytes only with ``facts`` from the model file.
+
+    ``is_older``: the server is of a build before December 2025, whose defaults were others.
+    """
     model = facts or _told(snapshot)
     result = RetunePreview(
         flags=flags,
-        notes=(_LOST, "add the other flags the server was started with; no endpoint reports them"),
+        notes=(
+            *([_OLDER] if is_older else []),
+            _LOST,
+            "add the other flags the server was started with; no endpoint reports them",
+        ),
         unknown=tuple(_unknown(flags, snapshot, model, facts)),
         command=command_line(flags, snapshot, address, has_key=has_key),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from slotview.engine.backend import FireRequest, RequestState
+from slotview.engine.observe.meaning import pool_meaning
+from slotview.engine.observe.observer import Observer
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.read_slots import read_details, read_slots, runs_over
-from slotview.engine.snapshot import HealthState, SlotState, SlotView
+from slotview.engine.snapshot import Health, HealthState, SlotState, SlotView, Snapshot
 from tests.engine.remote.recorded import watching
 from tests.engine.remote.test_cases_network import HANG
 from tests.fake_server import FakeServer, Reply, Route, Routes
@@ -146,6 +149,25 @@ def test_before_february_2024_there_is_nothing_to_see() -> None:
     assert told.health.state is HealthState.NOTHING
     assert told.health.advice.startswith("built before February 2024")
     assert told.facts.model == "model.gguf"
+
+
+@pytest.mark.parametrize("age", WITH_SLOTS[:-1])
+def test_until_may_2025_the_cells_are_counted_and_each_slot_has_its_share(age: str) -> None:
+    with FakeServer(server_of(age)) as server, watching(server) as backend:
+        pool = backend.wait_until(lambda seen: seen.totals.kv_ratio is not None, 5).pool
+        notes = backend.preview(backend.flags).notes
+    assert (pool.unified, pool.cells, pool.used) == (False, 1024, None)
+    assert re.fullmatch(r"the server reports \d+% of its 1 024 cells used", pool_meaning(pool))
+    assert notes[0].endswith("one slot without -np, another -c, perhaps no -kvu")
+
+
+@pytest.mark.parametrize("age", WITH_SLOTS)
+def test_the_speed_of_prompts_that_nobody_reports_is_unknown(age: str) -> None:
+    observer = Observer()
+    for at, name in enumerate(("slots_idle", "slots_prompt_again", "slots_full", "slots_full")):
+        snapshot = Snapshot(time=at, slots=slots_of(age, name), slots_at=at, health=Health(HealthState.OK))
+        seen = observer.observe(snapshot)
+        assert (seen.prompt_rate is None) is (snapshot.busy != 0 or at == 0)
 
 
 @pytest.mark.parametrize("age", WITH_SLOTS)

@@ -86,7 +86,11 @@ OLD_SLOT = {"id": 0, "n_ctx": 2048, "state": 1, "task_id": 4, "next_token": {"n_
 @pytest.mark.parametrize(
     ("told", "ratio", "why"),
     [
-        (metrics(kv_cache_usage_ratio=0.25, requests_deferred=0), 0.25, "the server reports 25% of its cells used"),
+        (
+            metrics(kv_cache_usage_ratio=0.25, requests_deferred=0),
+            0.25,
+            "the server reports 25% of its 4 096 cells used",
+        ),
         (metrics(requests_deferred=0), None, "this server does not report the tokens of its slots"),
     ],
 )
