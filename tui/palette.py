@@ -1,21 +1,27 @@
-"""Mends Textual's command palette, which keys that come too fast would end the app with."""
+"""Mends Textual's command palette and its lists: keys and clicks that come too fast would end the app."""
 
 from __future__ import annotations
 
 from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette
+from textual.events import Click
 from textual.widgets import Input, OptionList
 
 __all__ = ["mend_palette"]
 
 _move_page = OptionList._move_page
+_on_click = OptionList._on_click
 _select = CommandPalette._select_or_command
 _dismiss = CommandPalette.dismiss
 
 
 def mend_palette() -> None:
-    """Let page keys do nothing while the list is not laid out, and let the palette close once, with one command."""
+    """Let page keys do nothing while the list is not laid out, nor clicks on what has just left it.
+
+    And let the palette close once, with one command.
+    """
     OptionList._move_page = _move_page_if_laid_out  # type: ignore[method-assign, assignment]
+    OptionList._on_click = _click_if_there  # type: ignore[method-assign, assignment]
     CommandPalette._select_or_command = _select_once  # type: ignore[method-assign, assignment]
     CommandPalette.dismiss = _dismiss_once  # type: ignore[method-assign, assignment]
 
@@ -23,6 +29,12 @@ def mend_palette() -> None:
 def _move_page_if_laid_out(options: OptionList, direction: int) -> None:
     if (options.highlighted or 0) in options._index_to_line:
         _move_page(options, direction)  # type: ignore[arg-type]
+
+
+async def _click_if_there(options: OptionList, event: Click) -> None:
+    clicked = event.style.meta.get("option")
+    if clicked is not None and clicked < options.option_count:
+        await _on_click(options, event)
 
 
 def _select_once(palette: CommandPalette, event: Input.Submitted | None = None) -> None:

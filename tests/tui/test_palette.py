@@ -1,8 +1,9 @@
 import asyncio
 
 import pytest
+from rich.style import Style
 from textual.command import CommandList, CommandPalette
-from textual.events import Key
+from textual.events import Click, Key
 from textual.pilot import Pilot
 
 from tests.tui.helpers import make_app, run
@@ -53,3 +54,15 @@ async def test_escape_held_down_leaves_the_dialog_below_alone() -> None:
             palette.dismiss()
         await pilot.pause()
         assert app.screen is dialog
+
+
+async def test_a_click_may_come_after_its_command_has_left_the_list() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await open_palette(pilot, "freeze")
+        commands = app.screen.query_one(CommandList)
+        gone = Style(meta={"option": 99})
+        x, y = commands.region.offset
+        commands.post_message(Click(commands, 1, 1, 0, 0, 1, False, False, False, x, y, style=gone))
+        await pilot.pause()
+        assert isinstance(app.screen, CommandPalette), "neither closed nor broken"
