@@ -103,16 +103,27 @@ def chosen_refresh(options: ScreenOptions, saved: Settings | None, *, default: f
 
 
 def chosen_theme(options: ScreenOptions, saved: Settings | None) -> str | None:
-    """Name of the theme: as typed, else as configured; exits with one line if there is no such theme."""
+    """Name of the theme: as typed, else as configured, else one that the terminal's colours can show.
+
+    Exits with one line if there is no such theme.
+    """
     name = options.theme or (saved.theme if saved else None)
-    if name is not None:
-        from textual.theme import BUILTIN_THEMES
+    if name is None:
+        return _fitting_theme()
+    from textual.theme import BUILTIN_THEMES
 
-        from slotview.engine.plain import plain
+    from slotview.engine.plain import plain
 
-        from ..theme import THEMES
+    from ..theme import THEMES
 
-        names = [*(theme.name for theme in THEMES), *BUILTIN_THEMES]
-        if name not in names:
-            fail(f"there is no theme {plain(name)}; there are: {', '.join(names)}", 2)
+    names = [*(theme.name for theme in THEMES), *BUILTIN_THEMES]
+    if name not in names:
+        fail(f"there is no theme {plain(name)}; there are: {', '.join(names)}", 2)
     return name
+
+
+def _fitting_theme() -> str | None:
+    """In 16 colours nearly all of ours turn white; a theme of the terminal's own colours does not."""
+    from rich.console import Console
+
+    return "ansi-dark" if Console(force_terminal=True).color_system == "standard" else None
