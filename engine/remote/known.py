@@ -156,8 +156,9 @@ class Known:
     @property
     def is_foreign(self) -> bool:
         """Whether nothing that answers looks like a llama-server. A server's error (5xx) looks like nothing."""
-        if (first := self.endpoints[Route.PROPS].refusal) is not None and first.is_of_fastapi:
-            return self.slots is None
+        first = self.endpoints[Route.PROPS].refusal
+        if first is not None and first.is_of_fastapi and self.slots is None:
+            return True
         if any(self.state(name) not in UNFIT for name in (Route.PROPS, Route.HEALTH, Route.RUNNING)):
             return False
         if self.state(Route.SLOTS) is EndpointState.OK:

@@ -132,6 +132,9 @@ def _waiting(known: Known) -> WaitingView:
         return WaitingView(count, why=age if count is not None else "unknown (/metrics does not say)")
     if state is EndpointState.ABSENT and known.props is not None and known.props.n_slots:
         return WaitingView(why="unknown (no /metrics: perhaps started without --metrics)")
+    refusal = known.endpoints[Route.METRICS].refusal
+    if refusal is not None and refusal.is_of_proxy:
+        return WaitingView(why=f"unknown (/metrics: {refusal.told})")
     return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
 
 

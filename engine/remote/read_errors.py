@@ -38,6 +38,13 @@ class Refusal(Struct, frozen=True):
         return self.message if self.message.startswith(str(self.status)) else f"{self.status} {self.message}"
 
     @property
+    def is_of_proxy(self) -> bool:
+        """Whether a proxy has refused on its own account, rather than llama-server."""
+        state = state_of(self)
+        is_forbidden = self.status == 403 and state is EndpointState.KEY
+        return self.wants_password or is_forbidden or state is EndpointState.NO_ANSWER
+
+    @property
     def is_own_word(self) -> bool:
         """Whether a llama-server says that it has no such path (builds since 2024)."""
         return self.status == 404 and self.kind == "not_found_error" and self.message == "File Not Found"

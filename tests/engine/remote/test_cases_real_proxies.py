@@ -264,3 +264,21 @@ def test_litellm_is_told_by_its_first_word() -> None:
     assert verdict(simulation).message == "this is not a llama-server: it answers with 404 Not Found"
     assert not simulation.times("/health")
     assert len(simulation.times("/props")) <= 7
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (HAPROXY_503, "unknown (/metrics: 503 Service Unavailable)"),
+        (HAPROXY_403, "unknown (/metrics: 403 Forbidden)"),
+        (
+            sent('HTTP/1.1 401 Unauthorized\nWWW-Authenticate: Basic realm="x"'),
+            "unknown (/metrics: 401 Unauthorized)",
+        ),
+        (sent("HTTP/1.1 401 Unauthorized"), "unknown (/metrics needs the API key)"),
+    ],
+)
+def test_counters_that_a_proxy_withholds_are_not_said_to_need_a_key(reply: Reply, why: str) -> None:
+    with FakeServer(healthy(metrics=reply)) as server:
+        found, code = snapshot_once(server.url)
+    assert (code, found["waiting"]["count"], found["waiting"]["why"]) == (ExitCode.RIGHT, None, why)
