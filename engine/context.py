@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .context_fit import fit_context
 from .context_lines import ContextLine, log_lines, notes
 from .kv_size import KV_TYPES, KvShape, kv_bytes
 
@@ -23,7 +24,6 @@ __all__ = [
 
 MAX_SLOTS = 256
 AUTO_PARALLEL = 4
-MIB = 1024 * 1024
 
 
 class ContextError(ValueError):
@@ -175,22 +175,32 @@ def _refuse(flags: LaunchFlags) -> None:
         raise ContextError(f"-np {n_slots}: n_seq_max must be <= {MAX_SLOTS}; use at most {MAX_SLOTS} slots")
     if flags.ctx_size is not None and flags.ctx_size < 0:
         raise ContextError(f"-c {flags.ctx_size}: a context cannot be negative (n_ctx_seq == 0); use 0 or leave -c out")
-    if flags.kv_unified_per_slot < 0:
-        raise ContextError(f"--kv-unified-per-slot {flags.kv_unified_per_slot}: use 0 (no limit) or a number of tokens")
     if flags.batch == 0 and flags.ubatch == 0:
         raise ContextError("-b 0 -ub 0: n_batch and n_ubatch cannot both be zero")
     if flags.batch < max(2, n_slots):
         raise ContextError(
             f"-b {flags.batch}: the batch must hold one token of each slot; use at least {max(2, n_slots)}"
         )
-    if flags.ubatch < 0:
-        raise ContextError(f"-ub {flags.ubatch}: use 0 (same as -b) or a number of tokens")
 
 
 def _raw_size(
     flags: LaunchFlags, model: ModelFacts, memory: int | None, n_slots: int, unified: bool
 ) -> tuple[int, list[ContextLine]]:
     """Resolve ``-c`` before padding, with the log lines about it (spec §2.1, §2.2)."""
+    n_stream = 1 if unified else n_slots
+    wanted, lines = _wanted_size(flags, model, n_slots, n_stream)
+    if not flags.fit or memory is None or model.shape is None:
+        return wanted, lines
+
+    def used(tokens: int) -> int:
+        return model.weight_bytes + model.compute_bytes + (_bytes(flags, model, tokens) or 0)
+
+    tokens, more = fit_context(flags, wanted, n_stream, memory, used)
+    return tokens, [*lines, *more]
+
+
+def _wanted_size(flags: LaunchFlags, model: ModelFacts, n_slots: int, n_stream: int) -> tuple[int, list[ContextLine]]:
+    """The size that the flags name, or that the model was trained on, with the log lines about it."""
     lines: list[ContextLine] = []
     if flags.parallel < 0:
         text = f"n_parallel is set to auto, using n_parallel = {n_slots} and kv_unified = true"
@@ -205,38 +215,11 @@ def _raw_size(
         return flags.ctx_size, lines
     if not flags.fit:
         return model.n_ctx_train, lines
-    n_stream = 1 if unified else n_slots
     full = model.n_ctx_train * n_stream
     if n_stream > 1:
         text = f"context size unset and KV cache not unified -> using {full} for {n_slots} sequences:"
         lines.append(ContextLine("T", "common_params_fit_impl: ", text))
-    if flags.ctx_size is None and memory is not None and model.shape is not None:
-        return _fit(flags, model, memory, n_stream, full, lines), lines
     return full, lines
-
-
-def _fit(flags: LaunchFlags, model: ModelFacts, memory: int, n_stream: int, full: int, lines: list[ContextLine]) -> int:
-    """Shrink an unset context until it fits the memory (spec §2.2)."""
-
-    def used(tokens: int) -> int:
-        return model.weight_bytes + model.compute_bytes + (_bytes(flags, model, tokens) or 0)
-
-    low = flags.fit_ctx * n_stream
-    room = memory - flags.fit_target * MIB
-    if used(full) <= room or full <= low:
-        return full
-    raw = low
-    if room > used(low):
-        raw = low + (full - low) * (room - used(low)) // (used(full) - used(low))
-        raw = max(raw // (256 * n_stream) * 256 * n_stream, low)
-    prefix = "common_params_fit_impl: "
-    over = (used(full) - room) // MIB
-    less = (used(full) - used(raw)) // MIB
-    cannot = f"cannot meet free memory target of {flags.fit_target} MiB, need to reduce device memory by {over} MiB"
-    lines.append(ContextLine("T", prefix, cannot))
-    reduced = f"context size reduced from {full} to {raw} -> need {less} MiB less memory in total"
-    lines.append(ContextLine("T", prefix, reduced))
-    return raw
 
 
 def _bytes(flags: LaunchFlags, model: ModelFacts, n_cells: int) -> int | None:

@@ -65,7 +65,7 @@ def model_facts(model: Model, flags: LaunchFlags) -> ModelFacts:
         n_ctx_train=model.n_ctx_train,
         shape=model.kv_shape,
         weight_bytes=model.size_bytes,
-        compute_bytes=min(flags.batch, flags.ubatch or flags.batch) * width * 4,
+        compute_bytes=(min(flags.batch, flags.ubatch) if flags.ubatch > 0 else flags.batch) * width * 4,
         rope_base=float(base) if isinstance(base, int | float) else 10000.0,
     )
 

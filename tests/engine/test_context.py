@@ -67,6 +67,8 @@ STARTS = """
 -c 1025 -np 4 -kvu -b 1025 -ub 2000|unified|4|1280|1280|1025/1025|1280
 -c 100 -np 128|split|128|32768|256|100/100|256
 -c 2 -np 1|split|1|256|256|2/2|256
+-c 512 -np 2 -ub -1|split|2|512|256|512/512|256
+-c 512 -np 2 --kv-unified-per-slot -1|split|2|512|256|512/512|256
 -c 3 -np 4|split|4|1024|256|3/3|256
 -c 4096 -np 4 -fa off|split|4|4096|1024|2048/512|1024
 -c 4096 -np 4 -ctv q8_0|split|4|4096|1024|2048/512|1024
@@ -84,8 +86,6 @@ REFUSED = {
     "-c 1 -np 2": "-c 1",
     "-ctk q9_9": "Unsupported cache type: q9_9",
     "-ctv q8_0 -fa off": "quantized V cache requires flash_attn",
-    "-ub -1": "-ub -1: use 0",
-    "--kv-unified-per-slot -1": "--kv-unified-per-slot -1: use 0",
 }
 
 
@@ -174,6 +174,31 @@ def test_fit_leaves_a_gib_free_and_4096_tokens_unless_told_otherwise() -> None:
     log = [entry.text for entry in plan_context(LaunchFlags(), model, 100 * 2**20).log]
     assert "cannot meet free memory target of 1024 MiB, need to reduce device memory by 1104 MiB" in log
     assert "context size reduced from 8192 to 4096 -> need 90 MiB less memory in total" in log
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("-c 1024 --fit-target 30000", "context size set by user to 1024 -> no change"),
+        ("-np 2 --kv-unified-per-slot 300 --fit-target 30000", "context size set by user to 600 -> no change"),
+        ("-c 0 --fit-target 30000", "user has requested full context size of 8192 -> no change"),
+        (
+            "--fit-ctx 9000 --fit-target 30000",
+            "default model context size is 8192 which is <= the min. context size of 9000 -> no change",
+        ),
+        (
+            "--fit-ctx 512 --fit-target 30000",
+            "context size reduced from 8192 to 512 -> need 168 MiB less memory in total",
+        ),
+    ],
+)
+def test_fit_warns_of_what_it_cannot_make_small_enough(line: str, kept: str) -> None:
+    model = ModelFacts(n_ctx_train=8192, shape=SMOL)
+    log = plan_context(flags_of(line), model, 24105 * 2**20).log
+    assert kept in [entry.text for entry in log]
+    warned = [entry.text for entry in log if entry.prefix == "common_fit_params: " and entry.level == "W"]
+    assert [text.partition(":")[0] for text in warned] == ["failed to fit params to free device memory"]
+    assert not [entry for entry in plan(f"{line} --fit off", 24105 * 2**20).log if "fit" in entry.text]
 
 
 def test_flags_as_words_say_all_that_is_no_default() -> None:
