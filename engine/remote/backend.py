@@ -201,7 +201,7 @@ class RemoteBackend:
 
     def slot_action(self, action: SlotAction, slot: int, filename: str | None = None) -> Future[SlotActionResult]:
         """Save, restore or erase. An id that the server does not show is refused, since the server wraps ids around."""
-        if slot not in self._known.told_ids:
+        if slot not in self._known.told_ids or self._snapshot.slots is None:
             return failed(f"{action}: the server shows no slot {slot}")
         if action is not SlotAction.ERASE and not filename:
             return failed(f"{action} of slot {slot} needs a file name")

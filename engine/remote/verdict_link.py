@@ -67,7 +67,7 @@ def _tls_advice(message: str) -> str:
     if "expired" in message or "not yet valid" in message:
         return "the certificate has to be renewed, unless the date of this machine is wrong"
     if "issuer" in message or "certificate chain" in message:
-        return "if it is the right server: SSL_CERT_FILE=ca.pem slotview attach …, with the certificate of its CA"
+        return "if it is the right server: SSL_CERT_FILE=its-CA.pem slotview attach …"
     if "certificate" in message.lower():
         return "if it is the right server: SSL_CERT_FILE=cert.pem slotview attach …"
     return "try http://"

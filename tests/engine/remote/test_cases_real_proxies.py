@@ -6,10 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
-from slotview.engine.backend import FireRequest, RequestState
+from slotview.engine.backend import BackendError, FireRequest, RequestState, SlotAction
 from slotview.engine.remote.answer import Answer
 from slotview.engine.remote.link import doubled
 from slotview.engine.remote.once import ExitCode, snapshot_once
@@ -17,7 +18,7 @@ from slotview.engine.remote.picture import picture
 from slotview.engine.remote.retry_after import pause_of
 from slotview.engine.remote.verdict import judge
 from slotview.engine.snapshot import Health, HealthState
-from tests.engine.remote.recorded import has_looked, healthy, in_state, recorded, slot, watching
+from tests.engine.remote.recorded import body, has_looked, healthy, in_state, recorded, slot, watching
 from tests.engine.remote.simulated import Server, Simulation
 from tests.fake_server import NOT_FOUND, FakeServer, Reply, Request, Routes, json_reply
 
@@ -282,3 +283,15 @@ def test_counters_that_a_proxy_withholds_are_not_said_to_need_a_key(reply: Reply
     with FakeServer(healthy(metrics=reply)) as server:
         found, code = snapshot_once(server.url)
     assert (code, found["waiting"]["count"], found["waiting"]["why"]) == (ExitCode.RIGHT, None, why)
+
+
+def test_no_slot_is_emptied_on_whichever_server_comes_next() -> None:
+    turns = count()
+    marks = [json_reply({**body("props"), "media_marker": mark}) for mark in "ab"]
+    routes = healthy(props=lambda _: marks[next(turns) % 2]) | {"/slots/0": json_reply({"id_slot": 0, "n_erased": 1})}
+    with FakeServer(routes) as server, watching(server) as backend:
+        backend.wait_until(in_state(HealthState.ERROR), 5)
+        server.wait_for("/slots")
+        with pytest.raises(BackendError, match="shows no slot 0"):
+            backend.slot_action(SlotAction.ERASE, 0).result(5)
+        assert not server.asked("/slots/0")
