@@ -65,7 +65,7 @@ class ServerTable(RowList[ServerRow]):
             "enter",
             "open",
             "Open",
-            key_display="enter",
+            key_display="↵",
             id="servers.open",
             tooltip="Open the screen of the chosen server",
         ),

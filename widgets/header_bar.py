@@ -45,7 +45,7 @@ class HeaderBar(LinePanel):
         fits = line_width(identity) + line_width(join([health, *timing])) + 2 <= width
         status = join([health, *timing]) if fits else health
         first = _first(_identity(snapshot, width - line_width(status) - 2), status, width)
-        return [first, *_launch(snapshot, width), *_notes(snapshot, [] if fits else timing, width)]
+        return [first, *_launch(snapshot, width), *_notes(look, [] if fits else timing, width)]
 
 
 def _first(left: Line, status: Line, width: int) -> Line:
@@ -148,8 +148,10 @@ def _pool(pool: KvPool, short: bool) -> Line:
     return (("pool ", "dim"), (f"{choice}?" if short else f"unknown ({choice})", ""))
 
 
-def _notes(snapshot: Snapshot, timing: list[Line], width: int) -> list[Line]:
-    notes = [*_health_notes(snapshot.health), *_batching(snapshot.facts), *_pace(snapshot.pace), *timing]
+def _notes(look: Look, timing: list[Line], width: int) -> list[Line]:
+    snapshot = look.snapshot
+    notes = [*_health_notes(snapshot.health), *_restarts(look.observation.restarts)]
+    notes += [*_batching(snapshot.facts), *_pace(snapshot.pace), *timing]
     if snapshot.poll is not None and snapshot.poll.note:
         notes.append(((plain(snapshot.poll.note, _TEXT_LIMIT), "dim"),))
     return flow([piece for note in notes for piece in _broken(note, width)], width)
@@ -167,6 +169,12 @@ def _health_notes(health: Health) -> list[Line]:
     message: Line = ((plain(health.message, _TEXT_LIMIT), tone),)
     advice: Line = ((plain(health.advice, _TEXT_LIMIT), ""),)
     return [part for part in (message, advice) if part[0][0]]
+
+
+def _restarts(n_restarts: int) -> list[Line]:
+    """How often the server started anew by itself, or by someone else's doing, since it is watched."""
+    times = "once" if n_restarts == 1 else f"{count(n_restarts)} times"
+    return [((f"restarted {times} while watched", "waiting"),)] if n_restarts else []
 
 
 def _batching(facts: ServerFacts) -> list[Line]:

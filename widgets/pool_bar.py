@@ -112,13 +112,13 @@ def _entries(pool: KvPool, whole: int | None) -> list[Line]:
     return [
         _entry("generating", f"active {mark}", pool.active, whole),
         _entry("cached", f"cached in idle slots {mark}", pool.cached, whole),
-        free if pool.cells is None else _entry("faint", f"free {mark}", pool.free, whole),
+        free if pool.cells is None else _entry("faint", f"free {mark}", pool.free, whole, sign="□"),
     ]
 
 
-def _entry(tone: str, name: str, tokens: int | None, whole: int | None) -> Line:
+def _entry(tone: str, name: str, tokens: int | None, whole: int | None, sign: str = "■") -> Line:
     share = f" ({percent(tokens, whole)})" if whole and tokens else ""
-    return (("■ ", tone), (name, "dim"), (count(tokens), ""), (share, "dim"))
+    return ((f"{sign} ", tone), (name, "dim"), (count(tokens), ""), (share, "dim"))
 
 
 def _is_elsewhere(snapshot: Snapshot) -> bool:

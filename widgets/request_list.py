@@ -19,8 +19,9 @@ from .look import Look
 from .numbers import count, duration, rate
 from .title import set_title
 
-__all__ = ["RequestList"]
+__all__ = ["NONE_YET", "RequestList"]
 
+NONE_YET = "none fired from here yet: press f to fire prompts"
 _LONGEST = 2000
 _GLYPHS = {
     RequestState.WAITING: ("◌ waiting", "waiting"),
@@ -63,13 +64,13 @@ class RequestList(ColumnTable[RequestView]):
     def __init__(
         self,
         *,
-        can_fire: Callable[[], bool] = lambda: True,
+        why_none: Callable[[], str] = lambda: NONE_YET,
         id: str | None = None,  # noqa: A002 (Textual's name)
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.border_title = "Requests"
-        self._can_fire = can_fire
+        self._why_none = why_none
         self._now = 0.0
 
     def action_cancel(self) -> None:
@@ -83,9 +84,7 @@ class RequestList(ColumnTable[RequestView]):
 
     def draw_empty(self) -> str:
         """Say which key to press, if it does something."""
-        return (
-            "none yet: press f to fire prompts" if self._can_fire() else "none: there is no server to fire prompts at"
-        )
+        return self._why_none()
 
     def key_of(self, row: RequestView) -> Hashable:
         """A request is identified by its number."""
@@ -114,7 +113,7 @@ class RequestList(ColumnTable[RequestView]):
             Column("1st token", 9, 5, lambda row, _: says(duration(row.first_token))),
             Column("tokens", 6, 6, lambda row, width: says(count(row.n_decoded, width))),
             Column("tok/s", 6, 3, _speed),
-            Column("prompt, then end", 9, 7, _end, right=False, widest=60),
+            Column("prompt/end", 10, 7, _end, right=False, widest=60),
         ]
 
     def _waited(self, row: RequestView, _: int) -> Line:

@@ -108,6 +108,8 @@ def _facts(view: RequestView) -> list[Line]:
         ("decoded", count(view.n_decoded)),
         ("tok/s", rate(view.tokens_per_second)),
     ]
+    if view.total_seconds is not None:
+        facts.append(("took", f"{duration(view.total_seconds)} in all"))
     return [((f"{name} ", "dim"), (value, "")) for name, value in facts]
 
 

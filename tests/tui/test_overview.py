@@ -32,7 +32,7 @@ async def test_a_row_for_each_server_and_its_screen_on_enter(size: tuple[int, in
         await pilot.press("escape")
         await pilot.pause()
         assert "old box" in text_of(app)
-        assert "Open" in text_of(app).splitlines()[-1]
+        assert "↵ Open" in text_of(app).splitlines()[-1]
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, Dashboard)

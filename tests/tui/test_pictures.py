@@ -28,6 +28,8 @@ async def at_work(pilot: Pilot[None]) -> None:
     app.dashboard.fire([FireRequest("Once upon a time", count=8)])
     for number, ticket in enumerate(backend.tickets[:4]):
         ticket.say("there was a house", slot=number, task=11 + number, queue_wait=0.1, first_token=0.4, n_decoded=5)
+    for ticket, waiting in zip(backend.tickets[4:], WORKING.waiting.requests or (), strict=True):
+        ticket.seen["task"] = waiting.task
     app.dashboard.look()
     await pilot.pause()
 

@@ -1,6 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
+from slotview.engine.observe.observation import Observation
 from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, PollView, ServerFacts, Snapshot
 from slotview.widgets.header_bar import HeaderBar
 from slotview.widgets.look import NO_LOOK
@@ -102,6 +103,15 @@ def test_pace_is_always_told() -> None:
 def test_static_batching_is_told() -> None:
     assert "static batching" in header(snapshot(facts=replace(FACTS, batching="static")))
     assert "batching" not in header(snapshot(facts=replace(FACTS, batching="continuous")))
+
+
+def test_restarts_while_watched_are_counted() -> None:
+    def told(restarts: int) -> str:
+        return drawn(HeaderBar(), look(attached(), observation=Observation(restarts=restarts)), INSIDE)
+
+    assert "restarted" not in told(0)
+    assert "restarted once while watched" in told(1)
+    assert "restarted 3 times while watched" in told(3)
 
 
 def test_a_badge_says_that_the_display_is_frozen() -> None:

@@ -11,7 +11,7 @@ def pool(of: KvPool, width: int = 78, slots: tuple[SlotView, ...] | None = (), h
 def test_a_unified_pool_is_one_bar_with_three_parts() -> None:
     bar, legend, meaning = pool(KvPool(True, 8192, (), 500, 7500)).splitlines()
     assert bar.count("█") == 76  # of 78: two cells are free
-    assert legend == "■ active 500 (6 %) · ■ cached in idle slots 7 500 (92 %) · ■ free 192 (2 %)"
+    assert legend == "■ active 500 (6 %) · ■ cached in idle slots 7 500 (92 %) · □ free 192 (2 %)"
     assert "dropped when room is needed" in meaning
 
 
@@ -57,7 +57,7 @@ def test_nothing_told_is_not_an_empty_pool() -> None:
 
 def test_shares_go_first_where_there_is_no_room() -> None:
     text = pool(KvPool(True, 8192, (), 500, 7500), 60)
-    assert "■ active 500 · ■ cached in idle slots 7 500 · ■ free 192" in text
+    assert "■ active 500 · ■ cached in idle slots 7 500 · □ free 192" in text
 
 
 def test_two_lines_hold_the_bar_and_its_numbers() -> None:

@@ -19,6 +19,17 @@ async def test_facts_prompt_and_text() -> None:
         assert lines[-3:] == ["Tell me", "", "Once upon a time"]
 
 
+async def test_one_that_is_over_says_how_long_it_took() -> None:
+    text = RequestText()
+    async with hosting(text, size=(160, 20)) as pilot:
+        text.show_request(VIEW, "Once")
+        await pilot.pause()
+        assert "took" not in text.text
+        text.show_request(replace(VIEW, state=RequestState.DONE, total_seconds=4.4, finish="limit"), "Once")
+        await pilot.pause()
+        assert "took 4.4 s in all" in text.text
+
+
 async def test_how_it_ended_stands_below_the_longest_prompt() -> None:
     text = RequestText()
     refused = replace(VIEW, state=RequestState.FAILED, prompt="word " * 900, finish="the prompt is too long")

@@ -23,7 +23,7 @@ from slotview.widgets.kv_map import KvMap
 from slotview.widgets.log_view import LogView
 from slotview.widgets.look import Look
 from slotview.widgets.pool_bar import PoolBar
-from slotview.widgets.request_list import RequestList
+from slotview.widgets.request_list import NONE_YET, RequestList
 from slotview.widgets.slot_table import SlotTable
 from slotview.widgets.speed_chart import SpeedChart
 from slotview.widgets.waiting_panel import WaitingPanel
@@ -96,8 +96,9 @@ class Dashboard(ChangingScreen):
         self._timer: Timer | None = None
         self._places: list[Widget] = []
         self._can: object = None
-        if feed.backend.capabilities.retune is RetuneMode.RESTART:
-            self.set_reactive(Dashboard.tab, "log")  # of the server that was started here
+        can = feed.backend.capabilities
+        if can.retune is RetuneMode.RESTART or can.replay:
+            self.set_reactive(Dashboard.tab, "log")  # of the server that was started here, or that was recorded
 
     def compose(self) -> ComposeResult:
         """Lay out the widgets; the style sheet determines sizes and places."""
@@ -112,7 +113,7 @@ class Dashboard(ChangingScreen):
                 yield BusyPanel(id="busy")
                 yield WaitingPanel(id="waiting")
         with Horizontal(id="bottom"):
-            yield RequestList(can_fire=self._can_fire, id="requests", classes=self._pane("requests"))
+            yield RequestList(why_none=self._why_no_requests, id="requests", classes=self._pane("requests"))
             yield SpeedChart(id="speed", classes=self._pane("speed"))
             yield TabStrip(id="tabs")
             yield FindingsList(id="findings", classes=self._pane("findings"))
@@ -151,8 +152,11 @@ class Dashboard(ChangingScreen):
         """Explain why a key is greyed out, if it is."""
         active = self.active_bindings.get(key)
         if active is not None and not active.enabled:
-            why = self.feed.look.snapshot.health.message
-            self.tell_only(f"{active.binding.description}: not possible here" + (f" ({why})" if why else ""))
+            if self.feed.backend.capabilities.replay:
+                where, why = "in a recording", ""
+            else:
+                where, why = "here", self.feed.look.snapshot.health.message
+            self.tell_only(f"{active.binding.description}: not possible {where}" + (f" ({why})" if why else ""))
 
     def look(self) -> None:
         """Poll the backend; wake the screen once if there is something new."""
@@ -201,9 +205,12 @@ class Dashboard(ChangingScreen):
     def _tabs(self) -> tuple[Tab, ...]:
         return tabs_of(narrow=self.has_class("-narrow"), low=self.has_class("-low"))
 
-    def _can_fire(self) -> bool:
-        """Whether prompts can be sent; a server elsewhere has to answer first."""
-        return self.feed.backend.capabilities.fire
+    def _why_no_requests(self) -> str:
+        """Why none is listed; a server elsewhere has to answer before any can be sent."""
+        can = self.feed.backend.capabilities
+        if can.replay:
+            return "none: a recording contains no prompts"
+        return NONE_YET if can.fire else "none: there is no server to fire prompts at"
 
     def _pane(self, name: str) -> str:
         return "pane -open" if name == open_tab(self._tabs, self.tab) else "pane"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual import work
 from textual.content import Content
 from textual.widget import Widget
@@ -95,6 +96,9 @@ class SlotScreen(Dialog[None]):
 
 
 def _facts(slot: SlotView) -> Mapping[str, object]:
+    """What is known of the slot; an idle one has no running task, and the zeros that are reported for it mean none."""
+    if not slot.is_busy:
+        slot = replace(slot, n_prompt_processed=None, n_prompt_cached=None, n_decoded=None)
     limit = "no limit" if slot.unlimited else slot.n_remain
     return {
         "state": slot.state_word or slot.state.value,

@@ -120,6 +120,19 @@ async def test_r_asks_a_server_that_is_gone_and_plays_a_recording_again() -> Non
         assert "asked every" not in text_of(app), "nobody is asked"
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_recording_opens_with_its_log_and_says_why_nothing_can_be_fired(size: tuple[int, int]) -> None:
+    app = SlotviewApp(ReplayBackend(RECORDING, clock=lambda: 0.0), refresh=NEVER)
+    async with run(app, size) as pilot:
+        assert "─Log─" in text_of(app)
+        for key, words in (("f", "Fire"), ("t", "Retune")):
+            await pilot.press(key)
+            await assert_shows(pilot, f"{words}: not possible in a recording")
+        app.clear_notifications()
+        await pilot.press("1")
+        await assert_shows(pilot, "none: a recording contains no prompts")
+
+
 async def test_prompts_can_be_fired_once_the_server_has_answered() -> None:
     app, backend = make_app(REMOTE)
     able, backend.capabilities = backend.capabilities, Capabilities()
@@ -129,7 +142,7 @@ async def test_prompts_can_be_fired_once_the_server_has_answered() -> None:
         backend.capabilities = able
         backend.push(replace(REMOTE, time=REMOTE.time + 1))
         await look(pilot)
-        await assert_shows(pilot, "none yet: press f to fire prompts")
+        await assert_shows(pilot, "none fired from here yet: press f to fire prompts")
 
 
 @pytest.mark.parametrize("scene", [REMOTE, WORKING])
@@ -209,7 +222,7 @@ async def test_the_right_tab_is_open_after_the_size_changed_below_a_dialog() -> 
         for size in ((200, 50), (80, 24)):
             await pilot.resize_terminal(*size)
         await pilot.press("escape")
-        await assert_shows(pilot, "none yet: press f to fire prompts")
+        await assert_shows(pilot, "none fired from here yet: press f to fire prompts")
 
 
 async def test_a_click_opens_a_tab() -> None:

@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from slotview.engine.backend import BackendError
-from slotview.engine.snapshot import SlotDetails
+from slotview.engine.snapshot import SlotDetails, SlotState, SlotView
 from slotview.tui.screens.slot import table
 from tests.tui.helpers import assert_shows, look, make_app, run, text_of
 from tests.tui.scenes import WORKING
@@ -100,3 +100,14 @@ async def test_an_unlimited_task_has_no_limit() -> None:
     async with run(app, (80, 24)) as pilot:
         await pilot.press("enter")
         assert "no limit" in text_of(app)
+
+
+async def test_an_idle_slot_has_no_running_task_to_count_for() -> None:
+    idle = SlotView(0, SlotState.IDLE, 2048, 8, 104, n_prompt_processed=0, n_prompt_cached=0, n_decoded=0)
+    app, backend = make_app(replace(WORKING, slots=(idle,)))
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("enter")
+        backend.futures[-1].set_result(SlotDetails(0, view=idle))
+        await assert_shows(pilot, "tokens held 104")
+        for name in ("processed", "from cache", "generated", "remaining"):
+            await assert_shows(pilot, f"{name} –")
