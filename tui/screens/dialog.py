@@ -24,7 +24,7 @@ class Dialog(ModalScreen[AnswerT | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back", id="dialog.leave", tooltip="Close without doing anything"),
-        Binding("q", "leave", "Back", show=False),
+        Binding("q", "leave_if_ready", "Back", show=False),
         Binding("ctrl+z", "app.suspend_process", "Suspend", show=False),  # a modal screen hides the app's keys
         # Of priority, so that what is typed ahead of a slow line gets into the next field.
         Binding("tab", "app.focus_next", "Next", show=False, priority=True),
@@ -70,6 +70,11 @@ class Dialog(ModalScreen[AnswerT | None]):
     def dismiss(self, result: AnswerT | None = None) -> AwaitComplete:
         """Close with an answer, once: a key held down answers again before the screen below has taken over."""
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
+
+    def action_leave_if_ready(self) -> None:
+        """Go back, but not for a letter typed ahead of the field that it is meant for."""
+        if self.focused is not None:
+            self.action_leave()
 
     def action_leave(self) -> None:
         """Go back."""
