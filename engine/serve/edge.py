@@ -49,7 +49,7 @@ class Edge:
         if _told_length(headers) > MAX_BODY:
             await _drain(receive)
             answer = Response(status_code=413)
-        await (answer or self._app)(scope, _limited(receive), self._finishing(scope, headers, send))
+        await (answer or self._app)(scope, _checked(scope, receive), self._finishing(scope, headers, send))
 
     def _early_answer(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to what no handler sees; None = the handler's turn.
@@ -133,8 +133,8 @@ async def _drain(receive: Receive) -> None:
         pass
 
 
-def _limited(receive: Receive) -> Receive:
-    """A ``receive`` that raises `UnreadableError` where a body that did not tell its length gets too long."""
+def _checked(scope: Scope, receive: Receive) -> Receive:
+    """A ``receive`` that raises `UnreadableError` where a body is broken, or too long without telling its length."""
     size = 0
 
     async def count() -> Message:
@@ -143,6 +143,8 @@ def _limited(receive: Receive) -> Receive:
         size += len(message.get("body", b""))
         if size > MAX_BODY:
             raise UnreadableError(413)
+        if refusal := scope["state"].get("refusal"):
+            raise UnreadableError(refusal)
         return message
 
     return count

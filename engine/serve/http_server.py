@@ -19,6 +19,7 @@ import uvicorn
 from anyio.lowlevel import checkpoint
 
 from .app import make_app
+from .closing import SECONDS
 from .protocol import Http
 from .state import ServerState
 
@@ -99,6 +100,12 @@ class QuietServer(uvicorn.Server):
         asyncio.get_running_loop().set_exception_handler(self._tell)
         await checkpoint()  # anyio loads its other half at its first use, which would hold up the first stream
         await super().serve(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End all connections, and give those a moment that have been cut off."""
+        await super().shutdown(sockets)
+        if self.server_state.connections:
+            await asyncio.sleep(2 * SECONDS)
 
     def _tell(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log what happened, once in a while: asyncio may try again thousands of times."""

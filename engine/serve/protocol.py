@@ -6,21 +6,19 @@ What cannot be read is answered as llama-server does: by a status without a body
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .closing import Closing
 from .wire import Wire
 
 __all__ = ["Http"]
 
-SERVER = (b"Server", b"llama.cpp")
+FOR_BAD_HEAD = [(b"Server", b"llama.cpp"), (b"Connection", b"close"), (b"Content-Length", b"0")]
 RANGES = (b"Accept-Ranges", b"bytes")
-EMPTY_AND_LAST = [(b"Connection", b"close"), (b"Content-Length", b"0")]
 MOST_AHEAD = 64 * 1024  # bytes that are read while a request before them is answered
-FOR_BAD_HEAD = [SERVER, *EMPTY_AND_LAST]
-FOR_BAD_BODY = [SERVER, (b"Access-Control-Allow-Origin", b""), *EMPTY_AND_LAST]
 
 
 class Http(H11Protocol):
@@ -39,7 +37,8 @@ class Http(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait no longer for the first request than for the ones after it; uvicorn would wait for ever."""
-        super().connection_made(transport)
+        self._closing = Closing(transport)
+        super().connection_made(cast(asyncio.Transport, self._closing))
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -48,6 +47,13 @@ class Http(H11Protocol):
         for timer in (self._for_more, self._for_writing):
             if timer:
                 timer.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, or pass over what comes after the last answer."""
+        if self._closing.is_closing():
+            self._closing.hear(data)
+        else:
+            super().data_received(data)
 
     def handle_events(self) -> None:
         """Read on, and wait for the rest of a request that is not complete.
@@ -83,11 +89,19 @@ class Http(H11Protocol):
             self._for_writing.cancel()
 
     def send_400_response(self, msg: str) -> None:
-        """Close, after an answer with `Wire.refusal` as its status where that is no 0. The client is not told why."""
+        """Close, after an answer with `Wire.refusal` as its status where that is no 0. The client is not told why.
+
+        What is wrong in a body is told to the handler, which may answer without it.
+        """
+        if self.conn.is_in_body and self.conn.our_state is not h11.DONE:
+            self.conn.close_after_answer()
+            self.cycle.scope["state"]["refusal"] = self.conn.refusal
+            self.cycle.more_body = False
+            self.cycle.message_event.set()
+            return
         if self.conn.our_state is h11.IDLE and self.conn.refusal:
-            headers = FOR_BAD_BODY if self.conn.is_in_body else FOR_BAD_HEAD
             ranges = [RANGES] if self.conn.is_head_request else []
-            refusal = h11.Response(status_code=self.conn.refusal, headers=headers + ranges)
+            refusal = h11.Response(status_code=self.conn.refusal, headers=FOR_BAD_HEAD + ranges)
             self.transport.write(self.conn.send(refusal) + self.conn.send(h11.EndOfMessage()))
         self.transport.close()
 
@@ -98,6 +112,8 @@ class Http(H11Protocol):
         An answer that has begun, a stream, ends.
         """
         self._said_all.set()
+        if self._closing.is_closing():
+            return False
         self.conn.receive_data(b"")
         if self.conn.is_reading:
             self.handle_events()

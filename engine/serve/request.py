@@ -35,21 +35,29 @@ def read_first(handler: Handler) -> Handler:
     async def handle(request: Request) -> Response:
         if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
             raise UnreadableError(415)
-        await request.body()
+        data = await request.body()
+        if _is_form(request) and _has_body(request):
+            read_form(data, request.headers["content-type"])
         return await handler(request)
 
     return handle
 
 
+def _is_form(request: Request) -> bool:
+    return request.headers.get("content-type", "").startswith("multipart/form-data")
+
+
+def _has_body(request: Request) -> bool:
+    """Whether a body was announced, and be it an empty one."""
+    return "content-length" in request.headers or "transfer-encoding" in request.headers
+
+
 async def read_value(request: Request) -> object:
     """The body as JSON or as a form, whatever its type. Raises `ApiError`, `UnreadableError`."""
-    kind = request.headers.get("content-type", "")
     data = await request.body()
-    return _parsed(data, kind) if len(data) < LARGE_BODY else await asyncio.to_thread(_parsed, data, kind)
-
-
-def _parsed(data: bytes, kind: str) -> object:
-    return read_form(data, kind) if kind.startswith("multipart/form-data") else read_json(data)
+    if _is_form(request):
+        return read_form(data, request.headers["content-type"]) if _has_body(request) else {}
+    return read_json(data) if len(data) < LARGE_BODY else await asyncio.to_thread(read_json, data)
 
 
 async def read_object(request: Request) -> Json:

@@ -112,6 +112,10 @@ class Wire:
         """Go on with the next request of the connection."""
         self.our_state = self.their_state = h11.IDLE
 
+    def close_after_answer(self) -> None:
+        """Take no other request."""
+        self._closes = True
+
     # reading
 
     def _read(self) -> Reading[None]:
@@ -120,7 +124,7 @@ class Wire:
             line = yield from self._line()
             if not line:  # one empty line may stand before a request
                 line = yield from self._line()
-            self.is_head_request = line.startswith(b"HEAD ")
+            self.is_head_request = line.lstrip(b" ").startswith(b"HEAD ")
             head = read_request_line(line)
             self._in_head = True
             while line := (yield from self._line()):

@@ -115,7 +115,9 @@ def lengths(c: Client) -> None:
         for method in (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"OPTIONS"):
             cut = get(HOST + LENGTH, method=method, target=target) + BODY[:9]
             coded = get(HOST + LENGTH + b"Content-Encoding: gzip\r\n", method=method, target=target) + BODY
-            tell(c, cut, coded, get(HOST + CHUNKED, method=method, target=target) + b"9\r\nab")
+            form = get(HOST + LENGTH + b"Content-Type: multipart/form-data\r\n", method=method, target=target) + BODY
+            in_chunks = get(HOST + CHUNKED, method=method, target=target)
+            tell(c, cut, coded, form, in_chunks + b"9\r\nab", in_chunks + b"zz\r\n")
     for expected in (b"100-continue", b"100-Continue", b"other"):
         expect = b"Expect: " + expected + b"\r\n"
         tell(c, post(LENGTH + expect), post(expect, b""), post(LENGTH + expect, target=b"/no"), get(HOST + expect))

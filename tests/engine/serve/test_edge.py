@@ -101,3 +101,12 @@ def test_fail_on_no_slot_fails_for_any_value_but_an_empty_one() -> None:
             assert link.recv(20).startswith(b"HTTP/1.1 200")
             statuses = [face.ask(f"/slots{query}").status for query in ("?fail_on_no_slot=0", "?fail_on_no_slot=", "")]
             assert statuses == [503, 200, 200]
+
+
+def test_a_client_that_is_still_sending_gets_the_answer_and_no_reset() -> None:
+    with Face() as face, face.send(b"POST /nothing HTTP/1.1\r\nContent-Length: 300000\r\n\r\n") as link:
+        assert link.recv(12) == b"HTTP/1.1 404"
+        for _ in range(3):
+            link.sendall(b"x" * 100_000)
+        rest = b"".join(iter(lambda: link.recv(65536), b""))
+    assert rest.endswith(b'"code":404}}')
