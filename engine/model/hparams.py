@@ -170,9 +170,9 @@ def _rope_scaling(keys: _Keys) -> RopeScaling:
 def _check_consistency(h: HParams) -> None:
     if h.n_head % h.n_head_kv:
         raise ModelFileError(f"{h.n_head} heads cannot share {h.n_head_kv} KV heads evenly")
-    if h.rope_dim % 2 or h.rope_dim > h.head_dim_k:
+    if h.rope_dim % 2 or h.rope_dim != h.head_dim_k:
         raise ModelFileError(
-            f"{ARCHITECTURE}.rope.dimension_count is {h.rope_dim}, not even or more than {h.head_dim_k}"
+            f"{ARCHITECTURE}.rope.dimension_count is {h.rope_dim}, not the even size of a head, {h.head_dim_k}"
         )
     if h.rms_eps < 0:
         raise ModelFileError(f"{ARCHITECTURE}.attention.layer_norm_rms_epsilon is {h.rms_eps}, less than 0")

@@ -110,6 +110,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         ({"llama__attention__head_count_kv": 4}, "cannot share 4 KV heads"),
         ({"llama__attention__head_count_kv": [1, 2]}, "differs between layers"),
         ({"llama__rope__dimension_count": 3}, "rope.dimension_count is 3"),
+        ({"llama__rope__dimension_count": 2}, "rope.dimension_count is 2, not the even size of a head, 4"),
         ({"llama__rope__scaling__type": "longrope"}, '"longrope" is not supported'),
         ({"llama__expert_count": 8}, "mixture of 8 experts"),
         ({"split__count": 3}, "one of 3 parts"),
