@@ -95,9 +95,9 @@ def status_inside(answer: object) -> int | None:
 
 
 def words_of(answer: object) -> str | None:
-    """What an error object says, in the forms that llama-server and others use."""
+    """What an error object says, in the forms that llama-server and others use; until 2024 it was the ``content``."""
     error = first(as_map(answer), "error", "message", "detail", "status")
-    return as_text(as_map(error).get("message")) or as_text(error)
+    return as_text(first(as_map(error), "message", "content")) or as_text(error)
 
 
 def _shown_target(location: str) -> str:

@@ -10,6 +10,8 @@ from .values import as_bool, as_count, as_map, as_text
 
 __all__ = ["PropsFacts", "build_number", "file_name", "read_props"]
 
+_FIRST_WITH_SLOTS = 2000  # about the build that had /slots first
+
 _KNOWN = ("default_generation_settings", "total_slots", "build_info", "model_path", "role", "chat_template",
           "system_prompt", "assistant_name")  # fmt: skip
 
@@ -68,6 +70,9 @@ def file_name(text: str | None) -> str | None:
 
 
 def build_number(build: str | None) -> int | None:
-    """11434 from ``b11434-0123abcd``; None also for 0, which is what a build outside a checkout calls itself."""
+    """11434 from ``b11434-0123abcd``; None also for a count of commits that is too small to be true.
+
+    A build outside a checkout calls itself b0, one of a shallow checkout mostly b1.
+    """
     match = re.match(r"b(\d{1,7})\b", build or "")
-    return int(match[1]) or None if match else None
+    return int(match[1]) if match and int(match[1]) >= _FIRST_WITH_SLOTS else None

@@ -21,7 +21,8 @@ from tests.engine.remote.test_cases_network import HANG
 from tests.fake_server import FakeServer, Reply, Route, Routes
 
 AGES = Path(__file__).parent / "data" / "ages"
-WITH_SLOTS = ("2024-03", "2024-04", "2024-06", "2024-08", "2024-11", "2025-03", "2025-08")
+LEFT_OVER = ("2024-04", "2024-06", "2024-08", "2024-11", "2025-03", "2025-08")
+WITH_SLOTS = ("2024-03", *LEFT_OVER, "2026-03")
 IDLE, UNUSED, PROMPT, GENERATING = SlotState.IDLE, SlotState.UNUSED, SlotState.PROMPT, SlotState.GENERATING
 
 
@@ -72,7 +73,7 @@ def test_a_queue_before_two_slots(age: str) -> None:
     waiting = answers(age)["metrics_queue"]["body_text"].split("\nllamacpp:requests_deferred ")[1].split()[0]
     assert found["waiting"] == {"count": int(waiting), "why": None}
     for slot in found["slots"]:
-        assert slot["state"] == "generating"
+        assert slot["state"] == ("generating" if slot["n_decoded"] else "prompt")
         assert slot["n_decoded"] + slot["n_remain"] == 40
 
 
@@ -83,7 +84,7 @@ def test_slots_before_and_after_their_first_task(age: str) -> None:
         assert (slot.state is IDLE, slot.n_decoded, slot.n_remain) == (slot.task is not None, None, None)
 
 
-@pytest.mark.parametrize("age", WITH_SLOTS[1:])
+@pytest.mark.parametrize("age", LEFT_OVER)
 def test_while_a_slot_reads_its_prompt_it_shows_nothing_of_its_last_run(age: str) -> None:
     """It still tells the counts of that run, and until August 2024 state 0."""
     (told, _), (slot, _) = rows(age, "slots_prompt_again"), slots_of(age, "slots_prompt_again")
@@ -124,6 +125,7 @@ def test_a_run_ends_that_is_not_yet_released() -> None:
         ("2024-11", "with --slots"),
         ("2025-03", "with --slots"),
         ("2025-08", "with --slots"),
+        ("2026-03", "with --slots"),
     ],
 )
 def test_the_switch_for_the_slots_is_the_one_of_then(age: str, switch: str) -> None:
@@ -143,15 +145,16 @@ def test_in_march_2024_what_was_off_was_not_found() -> None:
     assert "perhaps started without --metrics" in found["waiting"]["why"]
 
 
-def test_before_february_2024_there_is_nothing_to_see() -> None:
-    with FakeServer(server_of("2024-01")) as server, watching(server) as backend:
+@pytest.mark.parametrize("age", ["2023-12", "2024-01"])
+def test_before_february_2024_there_is_nothing_to_see(age: str) -> None:
+    with FakeServer(server_of(age)) as server, watching(server) as backend:
         told = backend.wait_until(lambda seen: seen.facts.model is not None, 5)
     assert told.health.state is HealthState.NOTHING
     assert told.health.advice.startswith("built before February 2024")
     assert told.facts.model == "model.gguf"
 
 
-@pytest.mark.parametrize("age", WITH_SLOTS[:-1])
+@pytest.mark.parametrize("age", WITH_SLOTS[:-2])
 def test_until_may_2025_the_cells_are_counted_and_each_slot_has_its_share(age: str) -> None:
     with FakeServer(server_of(age)) as server, watching(server) as backend:
         pool = backend.wait_until(lambda seen: seen.totals.kv_ratio is not None, 5).pool
@@ -199,7 +202,7 @@ def test_health_that_waits_for_the_main_loop_is_left_alone(locked: bool) -> None
     assert locked or "while /props answers: a long prompt, or stuck" in told.health.message
 
 
-@pytest.mark.parametrize("age", ["2024-01", *WITH_SLOTS])
+@pytest.mark.parametrize("age", ["2023-12", "2024-01", *WITH_SLOTS])
 def test_a_prompt_fired_at_it(age: str) -> None:
     with FakeServer(server_of(age, completion=reply(age, "completion_stream"))) as server, watching(server) as backend:
         backend.wait_until(lambda seen: seen.health.state is not HealthState.CONNECTING, 5)
@@ -248,6 +251,16 @@ def test_an_answer_whose_tokens_are_not_counted_has_begun_nevertheless() -> None
     assert (view.state, view.n_decoded) == (RequestState.GENERATING, None)
     assert view.first_token is not None
     assert view.waited(view.fired_at + 60) is None
+
+
+def test_a_fired_prompt_that_finds_no_slot_in_2023() -> None:
+    age = "2023-12"
+    with FakeServer(server_of(age, completion=reply(age, "completion_no_slot"))) as server, watching(server) as backend:
+        backend.wait_until(lambda seen: seen.health.state is not HealthState.CONNECTING, 5)
+        (ticket,) = backend.submit(FireRequest("Once"))
+        while not ticket.view().state.is_over:
+            server.wait_for("/completion")
+    assert (ticket.view().state, ticket.view().finish) == (RequestState.FAILED, "slot unavailable")
 
 
 @pytest.mark.parametrize("age", ["2024-01", "2024-03", "2024-04", "2025-03"])

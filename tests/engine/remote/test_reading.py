@@ -249,7 +249,7 @@ def test_props_of_2024_and_before() -> None:
 
 @pytest.mark.parametrize(
     ("build", "number"),
-    [("b11434-0123abc", 11434), ("b0-unknown", None), ("b1-x", 1), (None, None), ("v1.2", None)],
+    [("b11434-0123abc", 11434), ("b0-unknown", None), ("b1-x", None), (None, None), ("v1.2", None)],
 )
 def test_build_numbers(build: str | None, number: int | None) -> None:
     assert build_number(build) == number
