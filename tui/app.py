@@ -18,6 +18,7 @@ from slotview.engine.backend import Backend
 
 from .feed import Feed
 from .keyboard import mend_keyboard
+from .late import came_too_late
 from .palette import mend_palette
 from .screens.dashboard import Dashboard
 from .signals import leave_on_signals, stop_job
@@ -105,6 +106,11 @@ class BaseApp(App[ReturnType]):
         """Quit because one of Textual's own threads failed; the return code must say so."""
         self._return_code = 1
         super().panic(*renderables)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Quit, unless the message came too late to matter."""
+        if not came_too_late(error, self.screen_stack):
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         """Quit with the error and where it happened, without local variables: those may hold secrets."""
