@@ -42,12 +42,21 @@ CAPABILITIES = Capabilities(fire=True, retune=RetuneMode.LIVE, slot_actions=True
 
 
 class LocalBackend:
-    """One engine in this process. `start` returns at once; the model is loaded in a thread."""
+    """One engine in this process. `start` returns at once; the model is loaded in a thread.
 
-    def __init__(self, flags: EngineFlags, on_ready: Callable[[EngineHost], None] | None = None) -> None:
+    ``on_ready`` is called with the engine once it runs; ``served_at`` is the address at which that serves it.
+    """
+
+    def __init__(
+        self,
+        flags: EngineFlags,
+        on_ready: Callable[[EngineHost], None] | None = None,
+        served_at: str | None = None,
+    ) -> None:
         self._flags = flags
         self._profile = profile(flags.pace)
         self._on_ready = on_ready
+        self._served_at = served_at
         self._ring = EventRing()
         self._host: EngineHost | None = None
         self._facts: ModelFacts | None = None
@@ -128,7 +137,8 @@ class LocalBackend:
         lag = host.lag if host.lag is not None and host.lag > 1 else None
         pace = PaceView(host.profile.name if host.profile else "off", lag)
         slots_at = snapshot.time if snapshot.busy else now
-        return replace(snapshot, time=now, slots_at=slots_at, health=health, pace=pace)
+        facts = replace(snapshot.facts, served_at=self._served_at) if self._served_at else snapshot.facts
+        return replace(snapshot, time=now, slots_at=slots_at, facts=facts, health=health, pace=pace)
 
     def events(self, after: int) -> EventBatch:
         """Return what happened after a cursor."""

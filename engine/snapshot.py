@@ -226,7 +226,7 @@ class ServerFacts(Struct, frozen=True, omit_defaults=True):
 
     ``source`` is "embedded", a URL without secrets, or a recording's name. ``n_ctx`` is the total of ``-c`` after
     rounding, ``n_ctx_asked`` what was asked for if that differs, ``n_ctx_slot`` one slot's limit. ``batching`` is
-    "continuous" or "static".
+    "continuous" or "static". ``served_at`` is where the embedded engine answers HTTP, too.
     """
 
     source: str = ""
@@ -247,6 +247,7 @@ class ServerFacts(Struct, frozen=True, omit_defaults=True):
     build: str | None = None
     models: tuple[tuple[str, str], ...] = ()  # a router's models: (name, state)
     endpoints: Mapping[str, EndpointView] = field(default_factory=lambda: MappingProxyType({}))
+    served_at: str | None = None
 
 
 class Snapshot(Struct, frozen=True, omit_defaults=True):

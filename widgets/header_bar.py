@@ -151,7 +151,7 @@ def _pool(pool: KvPool, short: bool) -> Line:
 def _notes(look: Look, timing: list[Line], width: int) -> list[Line]:
     snapshot = look.snapshot
     notes = [*_health_notes(snapshot.health), *_restarts(look.observation.restarts)]
-    notes += [*_batching(snapshot.facts), *_pace(snapshot.pace), *timing]
+    notes += [*_served_at(snapshot.facts), *_batching(snapshot.facts), *_pace(snapshot.pace), *timing]
     if snapshot.poll is not None and snapshot.poll.note:
         notes.append(((plain(snapshot.poll.note, _TEXT_LIMIT), "dim"),))
     return flow([piece for note in notes for piece in _broken(note, width)], width)
@@ -175,6 +175,11 @@ def _restarts(n_restarts: int) -> list[Line]:
     """How often the server started anew by itself, or by someone else's doing, since it is watched."""
     times = "once" if n_restarts == 1 else f"{count(n_restarts)} times"
     return [((f"restarted {times} while watched", "waiting"),)] if n_restarts else []
+
+
+def _served_at(facts: ServerFacts) -> list[Line]:
+    """Where curl finds the engine, too."""
+    return [((f"also at {plain(facts.served_at, _TEXT_LIMIT)}", "prompt"),)] if facts.served_at else []
 
 
 def _batching(facts: ServerFacts) -> list[Line]:

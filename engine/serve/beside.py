@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from socket import socket
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from ..flags import EngineFlags
 from ..host import EngineHost
 from ..pace import microseconds
 
-__all__ = ["listen_beside", "split_address"]
+if TYPE_CHECKING:
+    from .state import ServerState
+
+__all__ = ["Beside", "listen_beside", "split_address"]
 
 
 def split_address(text: str) -> tuple[str, int]:
@@ -20,8 +24,20 @@ def split_address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def listen_beside(address: str, flags: EngineFlags) -> Callable[[EngineHost], None]:
-    """Bind now, so that a taken port is told at once; serve when the engine is ready.
+class Beside:
+    """Listens already; called with the engine once that runs, it serves it. ``address`` is where."""
+
+    def __init__(self, address: str, state: ServerState) -> None:
+        self.address = address
+        self._state = state
+
+    def __call__(self, engine: EngineHost) -> None:
+        """Serve the engine."""
+        self._state.host = engine
+
+
+def listen_beside(address: str, flags: EngineFlags) -> Beside:
+    """Bind now, so that a taken port is told at once; serve when the engine is ready. Port 0 takes any free one.
 
     Raises `OSError` or `ValueError`.
     """
@@ -33,8 +49,13 @@ def listen_beside(address: str, flags: EngineFlags) -> Callable[[EngineHost], No
     listening = bind(host, port)
     server = make_server(state)
     Thread(target=server.run, args=([listening],), name="slotview-http", daemon=True).start()
+    return Beside(_address_of(listening), state)
 
-    def ready(engine: EngineHost) -> None:
-        state.host = engine
 
-    return ready
+def _address_of(listening: socket) -> str:
+    """The address for a client; a unix socket's is its path."""
+    place = listening.getsockname()
+    if isinstance(place, str):
+        return place
+    host, port = place[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

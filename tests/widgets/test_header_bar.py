@@ -114,6 +114,11 @@ def test_restarts_while_watched_are_counted() -> None:
     assert "restarted 3 times while watched" in told(3)
 
 
+def test_the_address_of_listen_is_told() -> None:
+    assert "also at http://127.0.0.1:8080" in header(snapshot(facts=replace(FACTS, served_at="http://127.0.0.1:8080")))
+    assert "also at" not in header()
+
+
 def test_a_badge_says_that_the_display_is_frozen() -> None:
     assert " FROZEN " in header(frozen=True)
     assert "FROZEN" not in header()

@@ -11,10 +11,8 @@ from .common import DEFAULT_PACE, fail, load_config, read_flags
 from .screen import ScreenOptions, chosen_theme, open_dashboard, run_app
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from slotview.engine.flags import EngineFlags
-    from slotview.engine.host import EngineHost
+    from slotview.engine.serve.beside import Beside
 
 __all__ = ["start_dashboard", "start_demo", "start_replay", "start_runner"]
 
@@ -29,13 +27,14 @@ def start_dashboard(words: Sequence[str], options: ScreenOptions, *, listen: str
     flags = read_flags(words)
     if not flags.pace:
         flags = replace(flags, pace=(saved.pace if saved and saved.pace else DEFAULT_PACE))
-    backend = LocalBackend(flags, on_ready=_http_face(listen, flags) if listen else None)
+    face = _http_face(listen, flags) if listen else None
+    backend = LocalBackend(flags, on_ready=face, served_at=face.address if face else None)
     open_dashboard(backend, options, saved)
     if backend.error:
         fail(backend.error)
 
 
-def _http_face(listen: str, flags: EngineFlags) -> Callable[[EngineHost], None]:
+def _http_face(listen: str, flags: EngineFlags) -> Beside:
     """Listen at [HOST:]PORT; what is returned serves the engine there once it runs."""
     from slotview.engine.serve.beside import listen_beside
 

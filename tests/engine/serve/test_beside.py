@@ -64,6 +64,14 @@ def test_it_says_loading_until_the_engine_is_ready() -> None:
     host.close()
 
 
+def test_any_free_port_is_told() -> None:
+    face = listen_beside("0", parse_flags(["-np", "1"]))
+    host, port = face.address.removeprefix("http://").split(":")
+    assert host == "127.0.0.1"
+    until(lambda: _status(int(port)))
+    assert listen_beside("[::1]:0", parse_flags([])).address.startswith("http://[::1]:")
+
+
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="needs unix sockets")
 def test_a_unix_socket_is_replaced_only_where_nobody_listens_on_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
