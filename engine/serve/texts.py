@@ -23,12 +23,14 @@ async def tokenize(request: Request) -> Response:
     """POST /tokenize."""
     tokenizer = state_of(request).model.tokenizer
     body = await read_members(request)
+    if "content" not in body:
+        return json_reply({"tokens": []})
     flags = {
         "add_special": lenient(body, "add_special", default=False),
         "parse_special": lenient(body, "parse_special", default=True),
     }
     with_pieces = lenient(body, "with_pieces", default=False)
-    tokens = await asyncio.to_thread(_tokens, body.get("content", ""), tokenizer, flags)
+    tokens = await asyncio.to_thread(_tokens, body["content"], tokenizer, flags)
     if with_pieces:
         return json_reply({"tokens": [{"id": token, "piece": _piece(token, tokenizer)} for token in tokens]})
     return json_reply({"tokens": tokens})

@@ -116,6 +116,7 @@ def remarked(c: Client) -> None:
     ):  # fmt: skip
         c.ask("/apply-template", {"messages": [{"role": "user", "content": "Hi"}], **fields}, step=f"{fields}")
     c.ask("/tokenize", {"content": "a", "add_special": 1, "parse_special": "x", "with_pieces": []})
+    c.ask("/tokenize", {"with_pieces": []})
     for body in each({"id": 5}, {"id": ""}, {"id": "x", "action": 5}, {"id": "x", "action": "reasoning_end"}):
         c.ask("/v1/chat/completions/control", body)
     for origin in ("http://a.example", "http://localhost:1"):
