@@ -133,11 +133,12 @@ def _foreign_advice(refusal: Refusal | None) -> str:
 
 def _of_slots(known: Known, now: float) -> Health:
     slots = known.endpoints[Route.SLOTS]
-    waited = slots.waiting_for(now) if known.lives_beside(slots) else 0.0
+    late = (known.queued or slots) if known.is_older else slots
+    waited = late.waiting_for(now) if known.lives_beside(late) else 0.0
     if waited > max(_SLOW, 2 * known.cadence.interval):
-        if slots.arriving:
+        if late.arriving:
             return _arriving(known, waited)
-        return _stalled(known, now - waited, now)
+        return _stalled(known, now - waited, now, late.name)
     if slots.state is EndpointState.NO_ANSWER:
         since = now if slots.answered_at is None else slots.answered_at
         timed_out = slots.fault is Fault.TIMEOUT or (slots.refusal is not None and slots.refusal.status == 504)
@@ -195,14 +196,14 @@ def _too_often(refusal: Refusal) -> Health:
     return Health(HealthState.ERROR, f"asked too often ({refusal.told})", "a proxy limits requests: use --interval 10")
 
 
-def _stalled(known: Known, since: float, now: float) -> Health:
+def _stalled(known: Known, since: float, now: float, silent: Route = Route.SLOTS) -> Health:
     """/health answers, /slots does not. Only builds that answer during a decode can be called stuck."""
     number = build_number(known.props.build if known.props else None)
     seconds = now - since
     if number is not None and number >= ANSWERING_BUILD:
         text = f"alive but not scheduling for {seconds:.0f} s"
         return Health(HealthState.STALLED, text, "if it stays so, only a restart of the server helps", since)
-    text = f"no answer from /slots for {seconds:.0f} s while /{known.pulse} answers: a long prompt, or stuck"
+    text = f"no answer from /{silent} for {seconds:.0f} s while /{known.pulse} answers: a long prompt, or stuck"
     return Health(HealthState.STALLED, text, "builds before August 2026 answer only between two batches", since)
 
 

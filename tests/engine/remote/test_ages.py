@@ -13,6 +13,7 @@ import pytest
 from slotview.engine.backend import FireRequest, RequestState
 from slotview.engine.observe.meaning import pool_meaning
 from slotview.engine.observe.observer import Observer
+from slotview.engine.remote import poller
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.read_slots import read_details, read_slots, runs_over
 from slotview.engine.snapshot import Health, HealthState, SlotState, SlotView, Snapshot
@@ -200,6 +201,21 @@ def test_health_that_waits_for_the_main_loop_is_left_alone(locked: bool) -> None
         assert not server.asked("/health")
     assert states <= {HealthState.CONNECTING, HealthState.OK, HealthState.STALLED}
     assert locked or "while /props answers: a long prompt, or stuck" in told.health.message
+
+
+def test_one_question_at_a_time_waits_for_the_main_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until autumn 2025 a question that was given up held one of as few as three HTTP threads until it was answered."""
+    monkeypatch.setattr(poller, "_METRICS_SECONDS", 0.5)
+    age = "2024-06"
+    routes = server_of(age, slots=reply(age, "slots_fresh"), metrics=[reply(age, "metrics_queue"), HANG])
+    with FakeServer(routes) as server, watching(server) as backend:
+        told = backend.wait_until(lambda seen: seen.health.state is HealthState.STALLED, 10)
+        server.wait_for("/metrics", 2)
+        n_looks = len(server.asked("/slots"))
+        time.sleep(1)
+        assert (len(server.asked("/metrics")), len(server.asked("/slots"))) == (2, n_looks)
+    assert told.health.message.startswith("no answer from /metrics for")
+    assert "while /props answers: a long prompt, or stuck" in told.health.message
 
 
 @pytest.mark.parametrize("age", ["2023-12", "2024-01", *WITH_SLOTS])
