@@ -105,6 +105,7 @@ class LocalBackend:
         except Exception as error:
             self._broken(f"the engine could not start: {type(error).__name__}: {error}")
             return
+        self._ring.extend(Notice(seconds(), warning, "warning") for warning in self._model.tokenizer.warnings)
         self._host = EngineHost(core, self._profile, self._ring)
         self._host.start()
         if self._on_ready:

@@ -49,6 +49,7 @@ class GhostTokenizer:
     eog: frozenset[int] = frozenset()
     add_bos = False
     chat_template: str | None = None
+    warnings: tuple[str, ...] = ()
 
     def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> TokenIds:
         """One token for each byte."""

@@ -128,14 +128,14 @@ def read_hparams(header: GgufHeader) -> HParams:
 
 
 def _check_architecture(header: GgufHeader) -> None:
+    parts = header.scalars.get("split.count", 0)
+    if isinstance(parts, int) and parts > 1:
+        raise ModelFileError(f"one of {parts} parts of a split model; join them with llama-gguf-split --merge")
     architecture = header.scalars.get("general.architecture")
     if architecture is None:
         raise ModelFileError("general.architecture is missing")
     if architecture != ARCHITECTURE:
         raise ModelFileError(f'the architecture "{architecture}" is not supported, only "{ARCHITECTURE}"')
-    parts = header.scalars.get("split.count", 0)
-    if isinstance(parts, int) and parts > 1:
-        raise ModelFileError(f"one of {parts} parts of a split model, which is not supported")
     experts = header.scalars.get(f"{ARCHITECTURE}.expert_count", 0)
     if experts:
         raise ModelFileError(f"a mixture of {experts} experts, which is not supported")

@@ -93,6 +93,10 @@ class Tokenizer(Protocol):
     def chat_template(self) -> str | None:
         """Jinja source from the model file."""
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know about the vocabulary, a line each."""
+
     def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> TokenIds:
         """Tokenize. ``parse_special``: spellings such as <|im_end|> become their token."""
 

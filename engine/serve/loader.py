@@ -45,6 +45,8 @@ class Loader(Thread):
             self.failed = True
             self._server.should_exit = True
             return
+        for warning in model.tokenizer.warnings:
+            log.line("W", f"load: {warning}")
         _print_plan(log, core.plan)
         for level, text in start_lines(flags, self._state.template_of(model.tokenizer), unified=core.plan.unified):
             log.line(level, text)

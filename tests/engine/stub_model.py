@@ -37,6 +37,7 @@ class ByteTokenizer:
         self.eog = frozenset({EOS})
         self.add_bos = add_bos
         self.chat_template: str | None = None
+        self.warnings: tuple[str, ...] = ()
         self._pieces = dict(pieces or {})
 
     def encode(self, text: str, *, add_special: bool = True, parse_special: bool = True) -> TokenIds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from slotview.engine import local
 from slotview.engine.backend import BackendError, FireRequest, RequestState, SlotAction, Ticket
 from slotview.engine.context import LaunchFlags
-from slotview.engine.events import Retuned, TaskDeferred, TaskEnded
+from slotview.engine.events import Notice, Retuned, TaskDeferred, TaskEnded
 from slotview.engine.flags import EngineFlags, parse_flags
 from slotview.engine.local import LocalBackend
 from slotview.engine.pace import DeviceProfile
@@ -56,6 +57,17 @@ def all_over(tickets: list[Ticket]) -> Callable[[], bool]:
 
 def fire(backend: LocalBackend, prompt: str = "tell me", **more: int) -> list[Ticket]:
     return list(backend.submit(FireRequest(prompt, **{"n_predict": 12, **more})))  # type: ignore[arg-type]
+
+
+def test_what_is_odd_about_a_vocabulary_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = StubModel()
+    model.tokenizer.warnings = ("text may be cut otherwise",)
+    monkeypatch.setattr(local, "load", lambda _: model)
+    with closing(LocalBackend(parse_flags([]))) as backend:
+        backend.start()
+        backend.wait_ready(20)
+        told = [event for event in backend.events(0).events if isinstance(event, Notice)]
+    assert [(event.text, event.severity) for event in told] == [("text may be cut otherwise", "warning")]
 
 
 def test_eight_requests_on_four_slots(start: Start) -> None:

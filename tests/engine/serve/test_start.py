@@ -11,8 +11,11 @@ import pytest
 
 from slotview.engine.flags import parse_flags
 from slotview.engine.serve.http_server import bind, make_server
+from slotview.engine.serve.loader import Loader
+from slotview.engine.serve.printer import LogPrinter
 from slotview.engine.serve.server import serve
 from slotview.engine.serve.state import ServerState
+from tests.engine.model.small_file import write_model
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,17 @@ def test_the_port_of_all_addresses_of_both_kinds_can_be_had_together() -> None:
             if error.errno in (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL):
                 pytest.skip("this machine has no IPv6")
             raise
+
+
+def test_a_vocabulary_that_may_cut_text_otherwise_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_model(tmp_path / "model.gguf", tokenizer__ggml__pre="from-tomorrow")
+    flags = parse_flags(["-m", str(path)])
+    state = ServerState(flags)
+    Loader(state, LogPrinter(flags, 0), make_server(state), ()).run()
+    state.engine.close()
+    assert 'W load: unknown pre-tokenizer "from-tomorrow"' in capsys.readouterr().err
 
 
 def test_the_second_signal_ends_the_server_at_once_with_1(
