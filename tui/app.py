@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.console import ConsoleDimensions, RenderableType
 from textual.app import App, ReturnType, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.screen import Screen
 
 from slotview.engine.backend import Backend
@@ -90,6 +91,11 @@ class BaseApp(App[ReturnType]):
         yield from (
             command for command in super().get_system_commands(screen) if command.title in ("Theme", "Screenshot")
         )
+
+    def action_command_palette(self) -> None:
+        """Open the palette, unless the last one is still closing: two would have the same id."""
+        if not any(isinstance(screen, CommandPalette) for screen in self._nodes):
+            super().action_command_palette()
 
     def deliver_screenshot(
         self, filename: str | None = None, path: str | None = None, time_format: str | None = None

@@ -66,3 +66,15 @@ async def test_a_click_may_come_after_its_command_has_left_the_list() -> None:
         commands.post_message(Click(commands, 1, 1, 0, 0, 1, False, False, False, x, y, style=gone))
         await pilot.pause()
         assert isinstance(app.screen, CommandPalette), "neither closed nor broken"
+
+
+async def test_it_may_be_asked_for_while_it_closes() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        await pilot.press("ctrl+p")
+        palette = app._screen_stack.pop()  # it has been left, and is about to be removed
+        app.action_command_palette()
+        assert app.screen is app.dashboard
+        await palette.remove()
+        await pilot.press("ctrl+p")
+        assert isinstance(app.screen, CommandPalette)
