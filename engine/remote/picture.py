@@ -151,7 +151,8 @@ def _pool(known: Known, facts: ServerFacts) -> KvPool:
     """Sums over the slots. No endpoint reports the size of the pool (spec §10.3), so there are only candidates."""
     slots = known.slots or ()
     active, cached = tokens_held(slots, busy=True), tokens_held(slots, busy=False)
-    told = active is not None and cached is not None and bool(slots)
+    sums_tell = known.totals.kv_ratio is None or any(slot.n_tokens is not None for slot in slots)
+    told = active is not None and cached is not None and bool(slots) and sums_tell
     candidates = _candidates(facts)
     cells = candidates[0] if len(candidates) == 1 else None
     return KvPool(

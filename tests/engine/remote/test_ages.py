@@ -165,6 +165,14 @@ def test_until_may_2025_the_cells_are_counted_and_each_slot_has_its_share(age: s
     assert notes[0].endswith("one slot without -np, another -c, perhaps no -kvu")
 
 
+def test_cells_that_no_slot_holds_are_not_called_free() -> None:
+    """In 2024 the slots could have a system prompt in common."""
+    with FakeServer(server_of("2024-08", slots=reply("2024-08", "slots_fresh"))) as server, watching(server) as backend:
+        seen = backend.wait_until(lambda seen: seen.totals.kv_ratio is not None, 5)
+    assert [slot.state for slot in seen.slots or ()] == [UNUSED, UNUSED]
+    assert (seen.pool.used, seen.pool.free) == (None, None)
+
+
 @pytest.mark.parametrize("age", WITH_SLOTS)
 def test_the_speed_of_prompts_that_nobody_reports_is_unknown(age: str) -> None:
     observer = Observer()
