@@ -421,7 +421,7 @@ OWN = (
         "SLOTVIEW_PACE",
         "device whose timing to imitate: m4-9b; off = as fast as possible",
     ),
-    Flag("threads", ("-t", "--threads"), Kind.INT, "LLAMA_ARG_THREADS", "threads for matrix products; -1 = all cores"),
+    Flag("threads", ("-t", "--threads"), Kind.INT, "LLAMA_ARG_THREADS", "threads for matrix products; -1 = automatic"),
 )
 
 

@@ -50,7 +50,7 @@ def load(flags: EngineFlags) -> Model:
 
     path = Path(flags.model) if flags.model else bundled_model()
     try:
-        return load_model(path)
+        return load_model(path, flags.threads if flags.threads > 0 else None)
     except ModelFileError as error:
         raise StartError(str(error)) from None
 

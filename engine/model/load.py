@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Floats
+from .crew import usable_cores
 from .gguf import ModelFile, load_model_file
 from .interface import KvShape, KvStore, SequenceRun, Tokenizer
 from .kv_store import TypedKvStore
@@ -101,11 +102,14 @@ def _own(kv: KvStore) -> TypedKvStore:
     return kv
 
 
-def load_model(path: str | os.PathLike[str]) -> FileModel:
-    """Open a GGUF file. Raises `ModelFileError` with one line that names the file and what is wrong."""
+def load_model(path: str | os.PathLike[str], n_threads: int | None = None) -> FileModel:
+    """Open a GGUF file. Raises `ModelFileError` with one line that names the file and what is wrong.
+
+    ``n_threads``: for its products, as far as there are cores; None = as many as are usually worth it.
+    """
     file = load_model_file(path)
     with ThreadPoolExecutor(1) as beside:
         tokenizer = beside.submit(load_tokenizer, file)
         with np.errstate(all="ignore"):
-            network = Transformer(file.hparams, file.tensor)
+            network = Transformer(file.hparams, file.tensor, n_threads and min(n_threads, usable_cores()))
         return FileModel(file, tokenizer.result(), network)

@@ -40,7 +40,7 @@ class LogPrinter:
     def _opened(self, path: str) -> TextIO | None:
         """The file to log to as well; None where it cannot be opened."""
         try:
-            return Path(path).open("a", encoding="utf-8")
+            return Path(path).open("w", encoding="utf-8")
         except OSError as error:
             self.line("W", f"cmn    log_file: no log to '{path}': {error.strerror}")
             return None

@@ -49,6 +49,15 @@ def test_a_log_that_nobody_reads_holds_up_nobody() -> None:
     assert shown.getvalue().count("\n") == 100
 
 
+def test_a_log_file_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("of yesterday\n")
+    printer = LogPrinter(parse_flags(["--log-file", str(path)]), 0, io.StringIO())
+    printer.line("I", "of today", 0)
+    printer.close()
+    assert path.read_text() == "0.00.000.000 I of today\n"
+
+
 def test_a_log_file_that_cannot_be_opened_is_a_line_of_the_log(tmp_path: Path) -> None:
     shown = io.StringIO()
     LogPrinter(parse_flags(["--log-file", str(tmp_path / "none" / "log")]), 0, shown).close()
