@@ -102,6 +102,12 @@ class DemoApp(SlotviewApp):
         """Start once the first frame is drawn."""
         self.play()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A script without captions is played for its pictures, and offers no next step."""
+        if action == "next_step":
+            return any(step.caption for step in self._script)
+        return super().check_action(action, parameters)
+
     def action_next_step(self) -> None:
         """Go on at once."""
         self._next.set()

@@ -83,3 +83,11 @@ async def test_a_caption_counts_those_that_the_engine_has_not_seen_yet() -> None
     async with app.run_test(size=(120, 36)) as pilot:
         await assert_shows(pilot, "1/1 8 waiting")
         await assert_shows(pilot, "0 wait · 8 new, seen after this step")
+
+
+async def test_a_script_that_is_played_for_its_pictures_offers_no_key_of_the_demo() -> None:
+    for caption, offered in (("watch", True), ("", False)):
+        app = DemoApp(FakeBackend(WORKING), script=(Step(caption, 3600),), refresh=3600)
+        async with app.run_test(size=(120, 36)) as pilot:
+            await assert_shows(pilot, "q Quit")
+            assert ("Next step" in text_of(app)) is offered
