@@ -34,6 +34,7 @@ def _states(params: SamplingParams) -> dict[str, tuple[str, bool]]:
         "min_p": ("min-p", params.min_p > 0),
         "xtc": ("xtc", params.xtc_probability > 0 and params.xtc_threshold <= 0.5),
         "temperature": ("temp-ext", True),
+        "infill": ("infill", True),
     }
 
 

@@ -20,6 +20,7 @@ from .best import Ids
 from .candidates import Candidates
 from .dry import Breakers, apply_dry, find_breakers, has_dry
 from .errors import SamplerError
+from .infill import apply_infill
 from .mirostat import Mirostat
 from .penalties import apply_penalties, has_penalties, has_reciprocal
 from .steps import STEPS
@@ -41,6 +42,7 @@ class Sampler:
         if not has_reciprocal(params.repeat_penalty):
             raise SamplerError("penalty_repeat must be finite and greater than 0")
         self.params = params
+        self._tokenizer = tokenizer
         self._steps = params if params.mirostat == 0 else replace(params, dynatemp_range=0.0)
         self._names = params.samplers if params.mirostat == 0 else ("temperature",)
         self._uses_penalties = has_penalties(params) and "penalties" in self._names
@@ -59,7 +61,7 @@ class Sampler:
     def _kind(self) -> tuple[bool, bool]:
         params = self.params
         simple = params.xtc_probability <= 0 and params.typical_p >= 1 and params.dynatemp_range <= 0
-        simple &= params.mirostat == 0 and not self._keeps_history
+        simple &= params.mirostat == 0 and not self._keeps_history and "infill" not in params.samplers
         greedy = simple and params.temperature <= 0 and "temperature" in params.samplers
         plain = simple and params.temperature > 0 and params.top_n_sigma <= 0 and params.top_k > 0
         plain &= not (params.post_sampling_probs and params.n_probs > 0)
@@ -133,8 +135,11 @@ class Sampler:
         for name in self._names:
             if name in ("penalties", "dry"):
                 self._look_back(name, row, left)
+                continue
+            left = Candidates.of(row) if left is None else left
+            if name == "infill":
+                apply_infill(left, self._tokenizer)
             elif name in STEPS:
-                left = Candidates.of(row) if left is None else left
                 STEPS[name](left, self._steps, self._xtc_random)
         return Candidates.of(row) if left is None else left
 

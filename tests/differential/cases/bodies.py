@@ -242,6 +242,8 @@ def after_samplers(c: Client) -> None:
         "top_k": 8, "top_p": 0.8, "temperature": 1.5},
         {"samplers": ["penalties"], "frequency_penalty": 0.5, "presence_penalty": 0.3},
         {"samplers": ["dry"], "dry_multiplier": 1.0, "dry_allowed_length": 1},
+        {"samplers": ["infill"]}, {"samplers": ["top_k", "infill"], "top_k": 4}, {"samplers": "xi", "ignore_eos": True},
+        {"samplers": "it", "logit_bias": [[" place", 3], [" p", 3], [" pl", 4]], "ignore_eos": True},
     ):  # fmt: skip
         body = {
             "prompt": "A slot is a place where a slot is a",

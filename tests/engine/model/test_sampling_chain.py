@@ -291,3 +291,20 @@ def test_rows_of_a_real_size_are_the_same_as_one_by_one(seed: int, k: int, p: fl
     together = [Sampler(replace(params, seed=row), tokenizer) for row in range(6)]
     expected = [sampler.sample(row) for sampler, row in zip(alone, logits, strict=True)]
     assert sample_rows(logits, together) == expected
+
+
+def test_infill_ends_early_or_keeps_the_sure_words_which_take_what_they_begin() -> None:
+    pieces = {1: b" pl", 2: b" place", 3: b" p", 4: b"x"}
+    alone = Sampler(
+        replace(OPEN, samplers=("infill",), n_probs=9, post_sampling_probs=True), ByteTokenizer(6, pieces=pieces)
+    )
+
+    def left(*values: float) -> set[int]:
+        logits = np.log(np.array(values)).astype(np.float32)
+        token = alone.sample(logits)
+        return {other for other, _ in probabilities(logits, alone, token)[1]}
+
+    assert left(0.1, 0.3, 0.3, 0.1, 0.1, 0.1) == {0}
+    assert left(1e-9, 0.15, 0.12, 0.1, 0.5, 0.13) == {0, 1, 4}
+    assert left(1e-9, 0.5, 0.1, 0.05, 0.1, 0.25) == {0, 1}
+    assert left(1e-9, 0.15, 1e-9, 1e-9, 0.15, 0.7) == {0, 5}

@@ -60,6 +60,8 @@ CHAINS: tuple[dict[str, Any], ...] = (
     {"samplers": ("top_k", "penalties", "dry"), "dry_multiplier": 1.0, "presence_penalty": 1.0},
     {"ignore_eos": True},
     {"logit_bias": ((5, 3.0), (7, -2.0))},
+    {"samplers": ("infill",)},
+    {"samplers": ("top_k", "top_p", "infill", "temperature"), "top_k": 5, "temperature": 0.5},
     {"samplers": ("adaptive_p",), "adaptive_target": -1.0},
     {"mirostat": 2, "mirostat_tau": 1.0},
     {"mirostat": 2, "mirostat_tau": 3.0, "temperature": 1.3},
