@@ -45,7 +45,6 @@ def final(slot: Slot, n_dropped_probs: int = 0) -> Final:
     job = _job(slot)
     text = bytes(slot.text)
     unsent = text[slot.n_sent :] if job.params.stream else text
-    unfinished = text[len(text) - incomplete_bytes(text) :]
     return Final(
         task=job.task,
         index=job.index,
@@ -64,8 +63,14 @@ def final(slot: Slot, n_dropped_probs: int = 0) -> Final:
         prompt=job.prompt if job.resume is None else job.resume.prompt,
         params=job.params,
         probs=tuple(slot.probs[: max(0, len(slot.probs) - n_dropped_probs)]),
-        n_unfinished=len(unfinished.decode("utf-8", "replace")),
+        n_unfinished=len(_unfinished(text).decode("utf-8", "replace")),
     )
+
+
+def _unfinished(text: bytes) -> bytes:
+    """The beginning of a character at a text's end; bytes of no character behind it make it one of no character too."""
+    last = text[len(text) - incomplete_bytes(text) :]
+    return last if all(byte & 0xC0 == 0x80 for byte in last[1:]) else b""
 
 
 def cancelled(task: int, index: int) -> Failed:

@@ -101,6 +101,8 @@ def characters(c: Client) -> None:
             chat = {"messages": [{"role": "user", "content": text}], "max_tokens": length, "temperature": 0}
             c.ask("/v1/chat/completions", {**chat, "logit_bias": [[first, 100]], "stream": length == 1})
             c.ask("/v1/chat/completions", {**chat, "logit_bias": [[first, 100]]})
+            broken = {"logit_bias": [[235, 60], [255, 60], [174, 60]], "frequency_penalty": 2, "ignore_eos": True}
+            c.ask("/v1/chat/completions", {**chat, **broken, "max_tokens": length + 2})
     for token in range(130, 260, 13):
         c.complete("A", 3, logit_bias=[[token, 100]])
     c.complete("日本語", 3)
