@@ -143,7 +143,8 @@ class ChangingScreen(Screen[None]):
             self.app.clear_notifications()
             self.fail(error)
         else:
-            self.tell_only(_told(report), timeout=10)
+            done = "retuned: " if self.feed.backend.capabilities.retune is RetuneMode.LIVE else ""
+            self.tell_only(done + _told(report), timeout=10)
         finally:
             announcement.stop()
 
@@ -211,4 +212,4 @@ def _told(report: RetuneReport) -> str:
         (report.n_ended, "ended because they no longer fit"),
     ]
     told = [f"{number} {words}" for number, words in parts if number and str(number) not in report.summary]
-    return "; ".join([*([report.summary] if report.summary else []), *told]) or "retuned"
+    return "; ".join([*([report.summary] if report.summary else []), *told]) or "done"

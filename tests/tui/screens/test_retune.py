@@ -43,7 +43,7 @@ async def test_live_apply_says_what_it_did() -> None:
         assert retunes(backend) == [LaunchFlags(ctx_size=8192, parallel=2, kv_unified=True)]
         await assert_shows(pilot, "retuning at the next step boundary")
         backend.futures[-1].set_result(RetuneReport("-np 2 -kvu", n_requeued=6, n_tokens_again=1091, n_ended=1))
-        await assert_shows(pilot, "6 requests queued again")
+        await assert_shows(pilot, "retuned: -np 2 -kvu; 6 requests")
         await assert_shows(pilot, "1091 tokens")
         assert "step boundary" not in text_of(app), "what came of it takes the place of the announcement"
 
@@ -188,3 +188,12 @@ async def test_what_cannot_be_retuned_offers_no_key() -> None:
     async with run(app, (80, 24)) as pilot:
         await pilot.press("t")
         assert app.screen is app.dashboard
+
+
+async def test_a_retune_beside_no_request_says_that_it_was_done() -> None:
+    app, backend = make_app()
+    async with run(app, (120, 36)) as pilot:
+        await pilot.press("t", "enter")
+        await pilot.pause()
+        backend.futures[-1].set_result(RetuneReport("no request was running"))
+        await assert_shows(pilot, "retuned: no request was running")
