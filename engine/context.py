@@ -67,6 +67,8 @@ class LaunchFlags(Struct, frozen=True):
             ("-ctk", self.type_k, usual.type_k),
             ("-ctv", self.type_v, usual.type_v),
             ("-fa", self.flash_attn, usual.flash_attn),
+            ("--fit-ctx", self.fit_ctx, usual.fit_ctx),
+            ("--fit-target", self.fit_target, usual.fit_target),
         ):
             if value != default:
                 words += [flag, str(value)]

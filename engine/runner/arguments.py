@@ -14,7 +14,14 @@ from ..flags import FlagError, parse_flags
 
 __all__ = ["address_of", "api_key_of", "command_to_copy", "model_path", "split_arguments", "url_of"]
 
-LAUNCH = {name: flag for flag in FLAGS if flag.field.startswith("launch.") for name in (*flag.names, *flag.negative)}
+LEFT_AS_THEY_ARE = ("launch.fit_ctx", "launch.fit_target")
+"""No retune changes them, and llama-server takes more forms of them, such as a target for each device."""
+LAUNCH = {
+    name: flag
+    for flag in FLAGS
+    if flag.field.startswith("launch.") and flag.field not in LEFT_AS_THEY_ARE
+    for name in (*flag.names, *flag.negative)
+}
 SECRETS = {"--api-key": "LLAMA_API_KEY", "--hf-token": "HF_TOKEN", "-hft": "HF_TOKEN"}
 MODEL_NAMES = ("-m", "--model")
 EVERYWHERE = ("0.0.0.0", "::")
@@ -57,9 +64,9 @@ def option(words: Sequence[str], *names: str) -> str | None:
 
 
 def address_of(words: Sequence[str], environ: Mapping[str, str]) -> tuple[str, int | None]:
-    """Host and port that a server is to listen on; port None = any free one. Raises `BackendError`."""
+    """Host, or several, and port that a server is to listen on; port None = any free one. Raises `BackendError`."""
     host = option(words, "--host") or environ.get("LLAMA_ARG_HOST") or "127.0.0.1"
-    if host.endswith(".sock"):
+    if _reachable(host) is None:
         raise BackendError(f"--host {host}: a socket file cannot be watched; name an address, or leave it out")
     port = option(words, "--port") or environ.get("LLAMA_ARG_PORT") or "0"
     if not (port.isascii() and port.isdecimal() and int(port) < 65536):
@@ -67,9 +74,14 @@ def address_of(words: Sequence[str], environ: Mapping[str, str]) -> tuple[str, i
     return host, int(port) or None
 
 
+def _reachable(hosts: str) -> str | None:
+    """The first address of a list that is no socket file."""
+    return next((host for host in map(str.strip, hosts.split(",")) if host and not host.endswith(".sock")), None)
+
+
 def url_of(words: Sequence[str], environ: Mapping[str, str], port: int) -> str:
     """The URL at which a server with this command line can be reached from here."""
-    host, _ = address_of(words, environ)
+    host = _reachable(address_of(words, environ)[0]) or "127.0.0.1"
     host = "127.0.0.1" if host in EVERYWHERE else f"[{host}]" if ":" in host else host
     secure = option(words, "--ssl-cert-file") or environ.get("LLAMA_ARG_SSL_CERT_FILE")
     prefix = option(words, "--api-prefix") or environ.get("LLAMA_ARG_API_PREFIX") or ""

@@ -206,6 +206,7 @@ def test_flags_as_words_say_all_that_is_no_default() -> None:
     for line in (
         "-c 0 -np 3 -kvu --kv-unified-per-slot 500",
         "-b 100 -ub 50 -ctk q8_0 -ctv q4_0 -fa on --fit off",
+        "-np 2 --fit-ctx 512 --fit-target 100",
     ):
         assert shlex.join(flags_of(line).arguments()) == line
         assert flags_of(f"-b 2048 -ub 512 -ctk f16 -ctv f16 -fa auto --fit on {line}") == flags_of(line)

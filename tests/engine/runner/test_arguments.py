@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from slotview.engine.backend import BackendError
-from slotview.engine.runner.arguments import address_of, api_key_of, command_to_copy, model_path, url_of
+from slotview.engine.runner.arguments import (
+    address_of,
+    api_key_of,
+    command_to_copy,
+    model_path,
+    split_arguments,
+    url_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,10 +28,18 @@ from slotview.engine.runner.arguments import address_of, api_key_of, command_to_
         (["--host", "10.0.0.7"], {}, "http://10.0.0.7:9"),
         (["--host", "0.0.0.0"], {}, "http://127.0.0.1:9"),
         (["--host", "::1"], {}, "http://[::1]:9"),
+        (["--host", "/run/a.sock, ::1,10.0.0.7"], {}, "http://[::1]:9"),
     ],
 )
 def test_where_the_child_listens(words: list[str], environ: dict[str, str], url: str) -> None:
     assert url_of(words, environ, 9) == url
+
+
+def test_a_retune_leaves_the_targets_of_each_device_as_they_are() -> None:
+    words = ["-m", "x.gguf", "--fit-target", "512,1024", "-np", "2", "-fitc", "2048"]
+    launch, others = split_arguments(words)
+    assert launch.arguments() == ["-np", "2"]
+    assert others == ["-m", "x.gguf", "--fit-target", "512,1024", "-fitc", "2048"]
 
 
 def test_a_host_and_a_port_that_were_asked_for_are_used() -> None:
