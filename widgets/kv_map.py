@@ -44,16 +44,15 @@ def _in_words(text: str, width: int) -> list[Line]:
 
 
 def _blocks(snapshot: Snapshot, cells: int, per_block: int) -> list[Span]:
-    """Runs of blocks: one for each slot that holds something, then the free ones."""
+    """Runs of blocks: one for each slot that holds something, each with a number and at least one block, then free ones."""
     runs: list[Span] = []
     used = 0
     for slot in snapshot.slots or ():
         if slot.n_tokens:
-            n = max(1, round(slot.n_tokens / per_block))
             label = str(slot.id)
-            tone = _TONES["active" if slot.is_busy else "cached"]
-            runs.append(((label + _BLOCK * n)[: max(n, len(label))], tone))
-            used += max(n, len(label))
+            run = label + _BLOCK * max(1, round(slot.n_tokens / per_block) - len(label))
+            runs.append((run, _TONES["active" if slot.is_busy else "cached"]))
+            used += len(run)
     free = max(0, cells // per_block - used)
     return [*runs, ("·" * free, _TONES["free"])] if free else runs
 

@@ -15,6 +15,12 @@ def test_slots_have_as_many_blocks_as_they_hold() -> None:
     assert len(text) == 8192 // 16
 
 
+def test_numbers_of_small_slots_do_not_run_together() -> None:
+    of = look(snapshot(many(256)[:21], pool=KvPool(False, 262144, (), 0, 0)))
+    text = "".join(drawn(KvMap(), of, 64, 9).splitlines()[1:])
+    assert text.startswith("0▪5▪10▪15▪20▪·")
+
+
 def test_busy_idle_and_free_differ_in_tone() -> None:
     tones = {tone for line in KvMap().draw(look(), 64, 9)[1:] for _, tone in line}
     assert tones == {"generating", "cached", "faint"}
