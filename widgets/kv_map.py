@@ -44,7 +44,7 @@ def _in_words(text: str, width: int) -> list[Line]:
 
 
 def _blocks(snapshot: Snapshot, cells: int, per_block: int) -> list[Span]:
-    """Runs of blocks: one for each slot that holds something, each with a number and at least one block, then free ones."""
+    """Runs of blocks, a number before each: one for each slot that holds something; then the free ones."""
     runs: list[Span] = []
     used = 0
     for slot in snapshot.slots or ():
