@@ -12,6 +12,7 @@ from .flag_words import (
     first_whole,
     hosts,
     json_object,
+    route_prefix,
     samplers,
     seed,
     temperature,
@@ -178,7 +179,14 @@ REUSE = (
 HTTP = (
     Flag("http.hosts", ("--host",), Kind.TEXT, "LLAMA_ARG_HOST", "addresses to listen on, comma-separated", read=hosts),
     Flag("http.port", ("--port",), Kind.INT, "LLAMA_ARG_PORT", "port to listen on", low=0, high=65535),
-    Flag("http.api_prefix", ("--api-prefix",), Kind.TEXT, "LLAMA_ARG_API_PREFIX", "prefix of every route"),
+    Flag(
+        "http.api_prefix",
+        ("--api-prefix",),
+        Kind.TEXT,
+        "LLAMA_ARG_API_PREFIX",
+        "prefix of every route, such as /llm",
+        read=route_prefix,
+    ),
     Flag("http.aliases", ("-a", "--alias"), Kind.LIST, "LLAMA_ARG_ALIAS", "names of the model", read=str.strip),
     Flag("http.slots", ("--slots",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_SLOTS", "serve GET /slots", ("--no-slots",)),
     Flag("http.metrics", ("--metrics",), Kind.SWITCH, "LLAMA_ARG_ENDPOINT_METRICS", "serve GET /metrics"),

@@ -18,6 +18,7 @@ __all__ = [
     "hosts",
     "json_object",
     "numbers",
+    "route_prefix",
     "samplers",
     "seed",
     "temperature",
@@ -72,6 +73,13 @@ def numbers(text: str) -> tuple[float, ...]:
 def seed(text: str) -> int:
     """A seed of 32 bits; -1 is the largest. Raises `ValueError`."""
     return whole(text, bits=64) % 2**32
+
+
+def route_prefix(text: str) -> str:
+    """What all paths begin with. Raises `ValueError` for what no path can begin with."""
+    if not re.fullmatch(r"(/[^/?#{}\s]+)*/?", text):
+        raise ValueError(f"'{text}' is no prefix of a path, such as /llm")
+    return text
 
 
 def temperature(text: str) -> float:

@@ -109,6 +109,8 @@ def test_a_key_never_shows_in_a_representation() -> None:
         ("-np two", "'two' is not a whole number"),
         ("-c 1_000", "'1_000' is not a whole number"),
         ("-c 99999999999", "99999999999 is beyond what 32 bits can hold"),
+        ("--api-prefix llm", "'llm' is no prefix of a path, such as /llm"),
+        ("--api-prefix /{x}", "no prefix of a path"),
         ("--temp nan", "'nan' is not a number"),
         ("--repeat-penalty 0", "must be finite and greater than 0"),
         ("--presence-penalty inf", "must be finite"),
