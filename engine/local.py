@@ -56,7 +56,7 @@ class LocalBackend:
         self._flags = flags
         self._profile = profile(flags.pace)
         self._on_ready = on_ready
-        self._served_at = served_at
+        self._more_facts = _more_facts(flags, served_at)
         self._ring = EventRing()
         self._host: EngineHost | None = None
         self._facts: ModelFacts | None = None
@@ -138,7 +138,7 @@ class LocalBackend:
         lag = host.lag if host.lag is not None and host.lag > 1 else None
         pace = PaceView(host.profile.name if host.profile else "off", lag)
         slots_at = snapshot.time if snapshot.busy else now
-        facts = replace(snapshot.facts, served_at=self._served_at) if self._served_at else snapshot.facts
+        facts = replace(snapshot.facts, **self._more_facts) if self._more_facts else snapshot.facts
         return replace(snapshot, time=now, slots_at=slots_at, facts=facts, health=health, pace=pace)
 
     def events(self, after: int) -> EventBatch:
@@ -255,3 +255,9 @@ def _details(core: Core, slot: int) -> SlotDetails:
     if not 0 <= slot < len(core.slots):
         raise BackendError(f"there is no slot {slot}")
     return core.details(slot)
+
+
+def _more_facts(flags: EngineFlags, served_at: str | None) -> dict[str, str]:
+    """What the core does not know: the name that the model goes by (the first alias, as over HTTP), and the address."""
+    facts = {"model": min(flags.http.aliases, default=""), "served_at": served_at or ""}
+    return {name: value for name, value in facts.items() if value}

@@ -266,3 +266,8 @@ def test_details_of_a_slot_that_a_retune_took_away(start: Start) -> None:
     assert backend.details(1).result(20).slot == 1
     with pytest.raises(BackendError, match="there is no slot 3"):
         backend.details(3).result(20)
+
+
+def test_a_model_goes_by_the_name_it_has_over_http(start: Start) -> None:
+    assert start("-np 1 --alias zebra,ape").latest().facts.model == "ape"
+    assert start("-np 1").latest().facts.model == StubModel().name
