@@ -52,6 +52,8 @@ def decimal(text: str) -> float:
         value = math.nan
     if math.isnan(value):
         raise ValueError(f"'{text}' is not a number")
+    if math.isfinite(value) and abs(value) >= 2.0**128:
+        raise ValueError(f"{text} is beyond what a float32 can hold")
     return value
 
 
@@ -106,7 +108,7 @@ def token_bias(text: str) -> tuple[int, float]:
     found = BIAS.fullmatch(text)
     if found is None:
         raise ValueError("invalid input format")
-    return int(found[1]), float(found[3]) * (1 if found[2] == "+" else -1)
+    return whole(found[1]), float(found[3]) * (1 if found[2] == "+" else -1)
 
 
 def file_text(path: str) -> str:

@@ -111,6 +111,8 @@ def test_a_key_never_shows_in_a_representation() -> None:
         ("-c 99999999999", "99999999999 is beyond what 32 bits can hold"),
         ("--api-prefix llm", "'llm' is no prefix of a path, such as /llm"),
         ("--api-prefix /{x}", "no prefix of a path"),
+        ("--temp 1e39", "1e39 is beyond what a float32 can hold"),
+        ("-l 99999999999+1", "99999999999 is beyond what 32 bits can hold"),
         ("--temp nan", "'nan' is not a number"),
         ("--repeat-penalty 0", "must be finite and greater than 0"),
         ("--presence-penalty inf", "must be finite"),
