@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+import msgspec
 from msgspec import Struct
 
 __all__ = ["ON_OFF", "ON_OFF_AUTO", "Flag", "Kind"]
@@ -27,7 +27,8 @@ class Kind(StrEnum):
 class Flag(Struct, frozen=True):
     """One option. ``field`` is where its value goes (``group.name``); ``negative`` names switch it off.
 
-    ``read`` turns a text into the value and raises `ValueError`.
+    ``choices``: values by the words that stand for them. ``complaint``: what is said of a wrong value,
+    ``warning`` of the option itself. ``read`` turns a text into the value and raises `ValueError`.
     """
 
     field: str
@@ -38,7 +39,7 @@ class Flag(Struct, frozen=True):
     negative: tuple[str, ...] = ()
     low: float | None = None
     high: float | None = None
-    choices: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    choices: Mapping[str, object] = msgspec.field(default_factory=dict)
     complaint: str = ""
     warning: str = ""
     read: Callable[[str], object] = str

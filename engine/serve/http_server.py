@@ -35,29 +35,34 @@ def bind(host: str, port: int, *, only_v6: bool = False) -> socket.socket:
     ``only_v6``: an address of IPv6 leaves the same port of IPv4 to another socket.
     A socket that an ended server left behind is replaced; another file, or one that somebody listens on, is not.
     """
-    place: str | tuple[str, int]
-    if host.endswith(".sock"):
-        if not hasattr(socket, "AF_UNIX"):
-            raise OSError("this system has no unix sockets")
-        if _is_left_behind(host):
-            Path(host).unlink(missing_ok=True)
-        listening, place = socket.socket(socket.AF_UNIX), host
-    else:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # asyncio sends small answers at once only where the protocol is named
-        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        if os.name != "nt":
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6 and only_v6:
-            listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        place = (host, port)
+    is_file = host.endswith(".sock")
+    listening = _unix_socket(host) if is_file else _tcp_socket(host, only_v6=only_v6)
     try:
-        listening.bind(place)
+        listening.bind(host if is_file else (host, port))
     except OSError:
         listening.close()
         raise
     listening.listen(BACKLOG)
     listening.setblocking(False)
+    return listening
+
+
+def _unix_socket(path: str) -> socket.socket:
+    if not hasattr(socket, "AF_UNIX"):
+        raise OSError("this system has no unix sockets")
+    if _is_left_behind(path):
+        Path(path).unlink(missing_ok=True)
+    return socket.socket(socket.AF_UNIX)
+
+
+def _tcp_socket(host: str, *, only_v6: bool) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small answers at once only where the protocol is named
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if os.name != "nt":
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6 and only_v6:
+        listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     return listening
 
 
