@@ -9,11 +9,8 @@ from .words import count, percent
 __all__ = [
     "AS_LAST_REPORTED",
     "busy_meaning",
-    "context_share",
     "pool_meaning",
     "prefill_share",
-    "prefill_text",
-    "remaining_text",
     "request_speed_meaning",
     "slots_unknown",
     "unseen_meaning",
@@ -100,40 +97,12 @@ def _unknown_size(pool: KvPool) -> str:
     return "pool size unknown: no endpoint reports it"
 
 
-def context_share(slot: SlotView) -> float | None:
-    """Share of the slot's context in use, 0 to 1. ``n_tokens`` already includes prompt and answer."""
-    if slot.n_tokens is None or not slot.n_ctx or slot.n_ctx < 0:
-        return None
-    return min(1.0, max(0.0, slot.n_tokens / slot.n_ctx))
-
-
 def prefill_share(slot: SlotView) -> float | None:
     """How much of the prompt is done, 0 to 1; None if its length is unknown, as /slots does not report it."""
     if not slot.n_prompt or slot.n_prompt < 0 or slot.n_prompt_processed is None:
         return None
     done = slot.n_prompt_processed + (slot.n_prompt_cached or 0)
     return min(1.0, max(0.0, done / slot.n_prompt))
-
-
-def prefill_text(slot: SlotView, rate: float | None = None) -> str:
-    """Progress of the prompt: a percentage if its length is known, else the tokens so far."""
-    share, done = prefill_share(slot), slot.n_prompt_processed
-    if share is not None:
-        text = f"{percent(share)} of {count(slot.n_prompt or 0)}"
-    elif done is not None:
-        text = f"{count(done)} so far"
-    else:
-        text = "prompt, progress not reported"
-    return text if rate is None else f"{text}, {count(rate)} tok/s"
-
-
-def remaining_text(slot: SlotView) -> str:
-    """Tokens the answer may still get: a number, "no limit", "-" if not reported, nothing while idle."""
-    if not slot.is_busy:
-        return ""
-    if slot.unlimited:
-        return "no limit"
-    return "-" if slot.n_remain is None or slot.n_remain < 0 else count(slot.n_remain)
 
 
 def request_speed_meaning(totals: Totals) -> str:

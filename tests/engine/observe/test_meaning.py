@@ -6,10 +6,8 @@ import pytest
 
 from slotview.engine.observe.meaning import (
     busy_meaning,
-    context_share,
     pool_meaning,
-    prefill_text,
-    remaining_text,
+    prefill_share,
     request_speed_meaning,
     slots_unknown,
     waiting_meaning,
@@ -20,13 +18,11 @@ from slotview.engine.snapshot import (
     HealthState,
     KvPool,
     ServerFacts,
-    SlotState,
-    SlotView,
     Totals,
     WaitingView,
 )
 
-from .polls import generating, look, prefilling
+from .polls import look, prefilling
 
 
 @pytest.mark.parametrize(
@@ -102,25 +98,9 @@ def test_pool(pool: KvPool, words: str) -> None:
     assert words in pool_meaning(pool)
 
 
-def test_prefill_with_nothing_told() -> None:
-    assert prefill_text(prefilling(0, 1, None)) == "prompt, progress not reported"
-
-
 def test_prefill_counts_what_was_cached() -> None:
-    assert prefill_text(prefilling(0, 1, 100, n_prompt=400, n_prompt_cached=200), 50.0) == "75 % of 400, 50 tok/s"
-    assert prefill_text(prefilling(0, 1, 5, n_prompt=10)) == "50 % of 10"
-
-
-def test_share_is_never_more_than_all() -> None:
-    assert context_share(generating(0, 1, 9000, n_tokens=3000, n_ctx=2048)) == 1.0
-    assert context_share(generating(0, 1, 9000, n_tokens=None)) is None
-    assert context_share(generating(0, 1, 9, n_tokens=3, n_ctx=0)) is None
-
-
-def test_remaining() -> None:
-    assert remaining_text(generating(0, 1, 5, n_remain=1500)) == "1 500"
-    assert remaining_text(generating(0, 1, 5)) == "-"
-    assert remaining_text(SlotView(0, SlotState.IDLE, n_remain=88)) == ""
+    assert prefill_share(prefilling(0, 1, 100, n_prompt=400, n_prompt_cached=200)) == 0.75
+    assert prefill_share(prefilling(0, 1, 5, n_prompt=10)) == 0.5
 
 
 def test_speed_per_request_needs_both_counters() -> None:
