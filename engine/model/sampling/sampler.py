@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import secrets
 from collections import deque
@@ -56,7 +55,9 @@ class Sampler:
         self.left: Candidates | None = None  # what the last draw was made from
         self.is_greedy, self.is_plain = self._kind()
         self.group = (params.top_k, params.top_p, params.min_p, params.temperature, params.min_keep)
-        self._seed(params.seed)
+        self.seed = secrets.randbits(32) if params.seed == RANDOM_SEED else params.seed
+        self.random = Random(self.seed)
+        self._xtc_random = Random(self.seed ^ XTC_SEED)
 
     def _kind(self) -> tuple[bool, bool]:
         params = self.params
@@ -66,23 +67,6 @@ class Sampler:
         plain = simple and params.temperature > 0 and params.top_n_sigma <= 0 and params.top_k > 0
         plain &= not (params.post_sampling_probs and params.n_probs > 0)
         return greedy, plain and params.samplers == DEFAULT_SAMPLERS
-
-    def _seed(self, seed: int) -> None:
-        self.seed = secrets.randbits(32) if seed == RANDOM_SEED else seed
-        self.random = Random(self.seed)
-        self._xtc_random = Random(self.seed ^ XTC_SEED)
-
-    def clone(self, seed: int | None = None) -> Sampler:
-        """A copy with the same history, drawing from another seed where one is given."""
-        twin = copy.copy(self)
-        twin._history = deque(self._history, self._history.maxlen)
-        twin._mirostat = copy.copy(self._mirostat)
-        twin._adaptive = copy.copy(self._adaptive)
-        twin.random = copy.deepcopy(self.random)
-        twin._xtc_random = copy.deepcopy(self._xtc_random)
-        if seed is not None:
-            twin._seed(seed)
-        return twin
 
     def prime(self, tokens: Iterable[int]) -> None:
         """Begin anew, with a prompt as the history."""

@@ -128,15 +128,6 @@ def test_probabilities_before_and_after_sampling() -> None:
     assert probabilities(logits, after, after.sample(logits)) == (1.0, [(token, 1.0)])
 
 
-def test_a_clone_goes_on_alike() -> None:
-    sampler = Sampler(replace(SEEDED, repeat_penalty=1.3), TOKENIZER)
-    sampler.prime([1, 2, 3])
-    sampler.sample(row())
-    twin = sampler.clone()
-    assert [sampler.sample(row(i)) for i in range(20)] == [twin.sample(row(i)) for i in range(20)]
-    assert [sampler.clone(3).sample(row(scale=0.1))] == [sampler.clone(3).sample(row(scale=0.1))]
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
