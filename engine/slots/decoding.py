@@ -8,6 +8,7 @@ from ..events import Notice, PoolFull, Purged
 from ..model.interface import SequenceRun
 from .batch import Batch, Part, Piece
 from .ending import Endings
+from .slot import Phase
 from .state import CoreState
 
 __all__ = ["Decoding"]
@@ -84,17 +85,18 @@ class Decoding:
         self._offset = 0
 
     def _purge_one(self) -> bool:
-        """Unified mode: empty the first idle slot that holds tokens."""
+        """Unified mode: empty the first idle slot that holds tokens, or else the first child that waits for its own."""
         state = self._state
         if not state.plan.unified:
             return False
-        for slot in state.slots:
-            if not slot.phase and slot.n_tokens:
-                state.log.srv("W", "try_clear_idle_slots", f"purging slot {slot.id} with {slot.n_tokens} tokens")
-                state.tell(Purged(state.now / 1e6, slot.id, slot.n_tokens))
-                state.clear(slot)
-                return True
-        return False
+        spare = [slot for slot in state.slots if slot.phase in (Phase.IDLE, Phase.WAIT_OTHER) and slot.n_tokens]
+        if not spare:
+            return False
+        slot = min(spare, key=lambda slot: slot.phase)
+        state.log.srv("W", "try_clear_idle_slots", f"purging slot {slot.id} with {slot.n_tokens} tokens")
+        state.tell(Purged(state.now / 1e6, slot.id, slot.n_tokens))
+        state.clear(slot)
+        return True
 
 
 def _run(part: Part) -> SequenceRun:

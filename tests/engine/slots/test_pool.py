@@ -30,6 +30,15 @@ def test_an_idle_slot_is_purged_before_the_batch_is_halved() -> None:
     assert desk.held == [0, 0, 0]
 
 
+def test_what_a_waiting_child_holds_gives_way_to_its_parents_prompt() -> None:
+    desk = Desk(parallel=2, ctx_size=512, kv_unified=True)
+    desk.answer(numbered(300), n_predict=2, id_slot=0)
+    tasks = desk.post(numbered(250, 1), n_predict=2, n_cmpl=2, id_slot=1)
+    desk.run()
+    assert [(event.slot, event.n_tokens) for event in desk.happened(Purged)] == [(0, 301)]
+    assert [desk.final(task).n_decoded for task in tasks] == [2, 2]
+
+
 def test_the_log_of_a_full_pool_is_the_recorded_one() -> None:
     """Line by line what the server wrote for three requests of 62 tokens and a fourth one a step later."""
     desk = Desk(ctx_size=512)
