@@ -99,16 +99,17 @@ def _two_ways(scene: Scene, n_prompt: int | None, limit: int) -> str:
     """Other launch flags, or another server."""
     elsewhere = "or send it to a server with larger slots"
     facts = scene.snapshot.facts
+    change = "press t for" if facts.source == "embedded" else "restart with"
     if n_prompt is None:
-        return f"restart with a larger -c or fewer slots, {elsewhere}"
+        return f"{change} a larger -c or fewer slots, {elsewhere}"
     if facts.n_ctx_train is not None and n_prompt >= facts.n_ctx_train:
         return f"the model was trained on {count(facts.n_ctx_train)}: send it to another server"
     unified = scene.snapshot.pool.unified if facts.unified is None else facts.unified
     n_slots = len(scene.slots)
     if unified is None and n_slots > 1:
-        return f"restart with slots of {count(pad256(n_prompt + 1))} tokens, {elsewhere}"
+        return f"{change} slots of {count(pad256(n_prompt + 1))} tokens, {elsewhere}"
     wanted = pad256(n_prompt + 1) if unified else slots_for_each(n_prompt + 1, n_slots)
-    return f"restart with -c {wanted}, {elsewhere}"
+    return f"{change} -c {wanted}, {elsewhere}"
 
 
 def not_reused(scene: Scene) -> Finding | None:

@@ -215,7 +215,7 @@ def test_c45_prompt_larger_than_any_slot_names_two_ways() -> None:
     seen = watch_all([(look(1.0, *slots, facts=split), [TaskEnded(0.9, 0, 3, "error", error=refused)])])
     finding = found(seen[-1], "prompt-too-large")
     assert "refused with 256 tokens, slots hold 256" in finding.evidence
-    assert finding.advice == "restart with -c 1024, or send it to a server with larger slots"
+    assert finding.advice == "press t for -c 1024, or send it to a server with larger slots"
 
 
 @pytest.mark.parametrize(
