@@ -107,6 +107,11 @@ class Endpoint(Struct):
         self.refusal, self.fault = None, None
 
     @property
+    def said(self) -> str:
+        """What it answered last, in one line: a refusal with its status."""
+        return self.refusal.told if self.refusal else self.note
+
+    @property
     def is_odd(self) -> bool:
         """Whether it answers as no llama-server does; a server error (5xx) may come from any."""
         return self.state is EndpointState.BAD and (self.refusal is None or self.refusal.status < 500)

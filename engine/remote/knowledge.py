@@ -17,7 +17,7 @@ from .link import doubled
 from .read_errors import read_refusal, state_of, status_inside, words_of
 from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
-from .read_models import AT_PEER, ModelEntry, read_models, read_running
+from .read_models import ModelEntry, merged, read_models, read_running
 from .read_props import PropsFacts, read_props
 from .read_slots import read_slots, runs_over, told_ids
 from .run_watch import RunWatch
@@ -30,7 +30,6 @@ PATIENCE = 2.0
 
 _ONE_ANSWER = (Fault.TIMEOUT, Fault.UNCONNECTED, Fault.DROPPED, Fault.OTHER)
 """Faults that may concern one endpoint alone: the server is gone only if /props and /health are silent, too."""
-
 
 _ANOTHER = (EndpointState.BAD, EndpointState.ABSENT, EndpointState.KEY, EndpointState.OFF)
 """What /slots says if, after it was read, another server or program took over the port."""
@@ -89,20 +88,22 @@ class Knowledge(RunWatch):
         if self.link.answer():
             self._reconnected(end, now)
         before = end.state
-        self.n_refused += 1
         if answer.status < 300:
             self._settle_body(end, answer, body, now)
         elif not (name is Route.HEALTH and self._is_health_word(end, body, now)):
             self._settle_refusal(end, answer, answer.status, now)
-        if end.state is not EndpointState.NO_ANSWER:
-            self.n_refused = 0
-        if name is Route.SLOTS and before is EndpointState.OK and end.state in _ANOTHER:
+        self.n_refused = self.n_refused + 1 if end.state is EndpointState.NO_ANSWER else 0
+        return self._doubt_others(end, before, now)
+
+    def _doubt_others(self, end: Endpoint, before: EndpointState, now: float) -> None:
+        """Ask the other endpoints anew if this one, whose state was ``before``, no longer fits what they said."""
+        is_ok, was_ok = end.state is EndpointState.OK, before is EndpointState.OK
+        if end.name is Route.SLOTS and was_ok and end.state in _ANOTHER:
             self.restart_suspected = True
-        if name is Route.HEALTH and end.state is not EndpointState.OK and self.state(Route.PROPS) is EndpointState.OK:
+        if end.name is Route.HEALTH and not is_ok and self.state(Route.PROPS) is EndpointState.OK:
             self.restart_suspected = True  # what /props said is older
-        if name is Route.HEALTH and before is EndpointState.LOADING and end.state is EndpointState.OK:
+        if end.name is Route.HEALTH and is_ok and before is EndpointState.LOADING:
             self.look_now(now)  # until March 2024 the other endpoints came after the model
-        return None
 
     def _settle_fault(self, end: Endpoint, answer: Answer, asked_at: float, now: float) -> None:
         end.fails(answer)
@@ -149,7 +150,7 @@ class Knowledge(RunWatch):
 
     def _settle_refusal(self, end: Endpoint, answer: Answer, status: int, now: float) -> None:
         refusal = read_refusal(status, answer.body, answer.pointer, answer.pause)
-        of_proxy = doubled(self.n_refused - 1) if state_of(refusal) is EndpointState.NO_ANSWER else 0.0
+        of_proxy = doubled(self.n_refused) if state_of(refusal) is EndpointState.NO_ANSWER else 0.0
         end.refuses(replace(refusal, message=self._hide(refusal.message)), now, refusal.pause or of_proxy)
         if end.refusal is not None and end.refusal.wants_model and not self.is_proxied:
             self._found(ServerKind.ROUTER)
@@ -224,7 +225,7 @@ class Knowledge(RunWatch):
         entries = read_models(body)
         if entries is None:
             return False
-        self._list_models(entries if self.kind is not ServerKind.SWAP else _merged(self.models, entries), now)
+        self._list_models(entries if self.kind is not ServerKind.SWAP else merged(self.models, entries), now)
         return True
 
     def _take_running(self, body: object, now: float) -> bool:
@@ -233,7 +234,7 @@ class Knowledge(RunWatch):
             return False
         if self.kind is not ServerKind.SWAP:
             self._found(ServerKind.SWAP)
-        self._list_models(_merged(entries, self.models), now)
+        self._list_models(merged(entries, self.models), now)
         return True
 
     def _list_models(self, entries: tuple[ModelEntry, ...], now: float) -> None:
@@ -300,13 +301,3 @@ def decode(name: Route, answer: Answer) -> object:
         return parse_json(answer.body)
     except NotJsonError as error:
         return error
-
-
-def _merged(leading: tuple[ModelEntry, ...], others: tuple[ModelEntry, ...]) -> tuple[ModelEntry, ...]:
-    """Merge the lists of llama-swap, which has one of running models and one of all models."""
-    names = {entry.name for entry in leading}
-    return leading + tuple(
-        replace(entry, state=AT_PEER if entry.state == AT_PEER else "stopped")
-        for entry in others
-        if entry.name not in names
-    )

@@ -48,7 +48,7 @@ class Known:
         self.health: HealthFacts | None = None
         self.models: tuple[ModelEntry, ...] = ()
         self.look_wanted = False  # whatever the cadence says
-        self.n_refused = 0  # times in a row that a proxy answered in place of the server
+        self.n_refused = 0  # answers in a row by a proxy, in place of the server
         self.restart_suspected = False
         self.props: PropsFacts | None = None
         self.slots: tuple[SlotView, ...] | None = None

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from .values import as_count, as_map, as_text, first
 
-__all__ = ["AT_PEER", "FAILED", "ModelEntry", "read_models", "read_running"]
+__all__ = ["AT_PEER", "FAILED", "ModelEntry", "merged", "read_models", "read_running"]
 
 FAILED = "failed"
 """The state of a model whose server ended by itself, or did not start."""
@@ -97,3 +98,13 @@ def _running(rows: list[Any]) -> Iterable[ModelEntry]:
         name = as_text(told)
         if name:
             yield ModelEntry(name, as_text(row.get("state"), 40) or "", spelled=str(told) if told != name else "")
+
+
+def merged(leading: tuple[ModelEntry, ...], others: tuple[ModelEntry, ...]) -> tuple[ModelEntry, ...]:
+    """Merge the lists of llama-swap, one of running models and one of all; where both name one, ``leading`` holds."""
+    names = {entry.name for entry in leading}
+    return leading + tuple(
+        replace(entry, state=AT_PEER if entry.state == AT_PEER else "stopped")
+        for entry in others
+        if entry.name not in names
+    )

@@ -25,7 +25,9 @@ _LATELY = 10.0  # seconds
 _IN_A_ROW = 4  # times that a proxy refuses whose server is gone
 _SLOW = 6.0  # seconds of silence, after which a connection that died unseen has been replaced
 _SWITCH = re.compile(r"start it (with(?:out)?) `(--[\w-]+)`", re.IGNORECASE)
+_PROXY_ADVICE = "is there a proxy in between?"
 _LIMIT_ADVICE = "does a proxy limit requests (use --interval 10), or is one of the servers behind it down?"
+_PATH_ADVICE = "check the port, and the path before /slots if it has one"
 _ON_THE_WAY = {"loading": "loaded", "starting": "loaded", "downloading": "downloaded"}
 
 
@@ -78,8 +80,7 @@ def _unlisted(kind: str, listed: Endpoint, known: Known, given: Credentials) -> 
         return Health(HealthState.CONNECTING, f"asking the {kind} for its models")
     if listed.state is EndpointState.KEY:
         return key_wanted(known, given)
-    said = listed.refusal.told if listed.refusal else listed.note
-    return Health(HealthState.ERROR, f"the {kind} does not list its models: {said}", "is there a proxy in between?")
+    return Health(HealthState.ERROR, f"the {kind} does not list its models: {listed.said}", _PROXY_ADVICE)
 
 
 def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
@@ -90,30 +91,35 @@ def _of_props(known: Known, given: Credentials, now: float) -> Health | None:
     if known.asleep:
         advice = "press r to look; that loads it again"
         return Health(HealthState.ASLEEP, "the model is unloaded", advice)
-    if props.state is EndpointState.KEY and known.state(Route.SLOTS) in (EndpointState.OK, EndpointState.UNKNOWN):
-        return None  # the slots may be open, or say the same
     slots, running = known.state(Route.SLOTS), known.state(Route.RUNNING)
+    if props.state is EndpointState.KEY and slots in (EndpointState.OK, EndpointState.UNKNOWN):
+        return None  # the slots may be open, or say the same
     if EndpointState.KEY in (props.state, slots) or (running is EndpointState.KEY and slots is not EndpointState.OK):
         return key_wanted(known, given)
     others = health.state if props.state is EndpointState.ABSENT else None  # until March 2024 they came after the model
     if EndpointState.LOADING in (props.state, slots, others):
         return Health(HealthState.LOADING, "the model is being loaded", "the slots appear by themselves")
     if props.state is EndpointState.NO_ANSWER and props.refusal is not None:
-        if props.refusal.status == 429:
-            return _too_often(props.refusal)
-        if _answers_between(known, now):
-            return None
-        text = f"no answer from the server behind the proxy ({props.refusal.told})"
-        return Health(HealthState.NO_ANSWER, text, "is llama-server running behind it?", props.asked_at)
+        return _of_proxy(known, props, props.refusal, now)
     if known.health is not None and known.health.failed and health.state is not EndpointState.UNKNOWN:
         return Health(HealthState.ERROR, "the server reports an error", "see its log")
     return None
 
 
+def _of_proxy(known: Known, props: Endpoint, refusal: Refusal, now: float) -> Health | None:
+    """The verdict if a proxy refuses /props in place of the server; None if it lets other questions through."""
+    if refusal.status == 429:
+        return _too_often(refusal)
+    if _answers_between(known, now):
+        return None
+    text = f"no answer from the server behind the proxy ({refusal.told})"
+    return Health(HealthState.NO_ANSWER, text, "is llama-server running behind it?", props.asked_at)
+
+
 def _foreign(known: Known) -> Health:
     """Quote what it says. Only the user may follow a redirect, since it may lead to another machine."""
     props, health = known.endpoints[Route.PROPS], known.endpoints[Route.HEALTH]
-    said = props.refusal.told if props.refusal else props.note or health.note or "something else"
+    said = props.said or health.note or "something else"
     if props.refusal is not None and props.refusal.is_own_word:
         text = f"a llama-server answers, but has nothing under this path ({said})"
         return Health(HealthState.FOREIGN, text, "check the path before /slots, and how a proxy on the way rewrites it")
@@ -122,13 +128,15 @@ def _foreign(known: Known) -> Health:
 
 
 def _foreign_advice(refusal: Refusal | None) -> str:
-    if refusal is not None and refusal.status < 400:
+    if refusal is None:
+        return _PATH_ADVICE
+    if refusal.status < 400:
         return "attach to that address, or with the key or password it wants"
-    if refusal is not None and refusal.wants_tls:
+    if refusal.wants_tls:
         return "give https:// in place of http://"
-    if refusal is not None and refusal.wants_certificate:
+    if refusal.wants_certificate:
         return "a proxy wants a client certificate, which slotview does not send: attach behind it"
-    return "check the port, and the path before /slots if it has one"
+    return _PATH_ADVICE
 
 
 def _of_slots(known: Known, now: float) -> Health:
@@ -136,9 +144,7 @@ def _of_slots(known: Known, now: float) -> Health:
     late = (known.queued or slots) if known.is_older else slots
     waited = late.waiting_for(now) if known.lives_beside(late) else 0.0
     if waited > max(_SLOW, 2 * known.cadence.interval):
-        if late.arriving:
-            return _arriving(known, waited)
-        return _stalled(known, now - waited, now, late.name)
+        return _arriving(known, waited) if late.arriving else _stalled(known, now - waited, now, late.name)
     if slots.state is EndpointState.NO_ANSWER:
         since = now if slots.answered_at is None else slots.answered_at
         timed_out = slots.fault is Fault.TIMEOUT or (slots.refusal is not None and slots.refusal.status == 504)
@@ -153,12 +159,17 @@ def _of_slots(known: Known, now: float) -> Health:
         text = f"{slots.note}: asked every {known.cadence.gap:.0f} s only"
         return Health(HealthState.ERROR, text, "start the server without LLAMA_SERVER_SLOTS_DEBUG")
     if slots.state is EndpointState.BAD:
-        if known.kind is ServerKind.ROUTER and slots.refusal is not None and "proxy error" in slots.refusal.message:
-            text = f"the router does not reach the server of {known.chosen} ({slots.refusal.told})"
-            return Health(HealthState.ERROR, text, "it is being stopped, or has ended: see the log of the router")
-        said = f": {slots.refusal.told}" if slots.refusal else f" is unreadable: {slots.note}"
-        return Health(HealthState.ERROR, f"/slots{said}", "is there a proxy in between?")
+        return _unreadable(known, slots)
     return Health(HealthState.CONNECTING, "asking for the slots")
+
+
+def _unreadable(known: Known, slots: Endpoint) -> Health:
+    """/slots answers with an error, or with what is not about slots."""
+    if known.kind is ServerKind.ROUTER and slots.refusal is not None and "proxy error" in slots.refusal.message:
+        text = f"the router does not reach the server of {known.chosen} ({slots.said})"
+        return Health(HealthState.ERROR, text, "it is being stopped, or has ended: see the log of the router")
+    text = f"/slots: {slots.said}" if slots.refusal else f"/slots is unreadable: {slots.said}"
+    return Health(HealthState.ERROR, text, _PROXY_ADVICE)
 
 
 def _arriving(known: Known, waited: float) -> Health:
@@ -172,10 +183,9 @@ def _unanswered(slots: Endpoint, since: float) -> Health:
     """A proxy refused, or the connection broke, which says nothing about the server's main loop."""
     if slots.refusal is not None and slots.refusal.status == 429:
         return _too_often(slots.refusal)
-    said = slots.refusal.told if slots.refusal else slots.note
     is_limit = slots.refusal is not None and slots.refusal.status == 503
-    advice = _LIMIT_ADVICE if is_limit else "is there a proxy in between?"
-    return Health(HealthState.ERROR, f"/slots: {said}", advice, since)
+    advice = _LIMIT_ADVICE if is_limit else _PROXY_ADVICE
+    return Health(HealthState.ERROR, f"/slots: {slots.said}", advice, since)
 
 
 def _answers_between(known: Known, now: float) -> bool:
