@@ -32,26 +32,34 @@ def read_slots(answer: object, over: Mapping[int, LastRun] = _NO_RUNS) -> tuple[
     """Read the array; None where the answer is none of objects (nor an object with one under ``slots``), or where
     none of them tells whether it is busy. ``over``: what earlier answers left over, from `runs_over`.
     """
-    rows = answer.get("slots") if isinstance(answer, dict) else answer
-    if not isinstance(rows, list):
+    rows = _rows(answer)
+    if rows is None:
         return None
-    objects = [row for row in rows if isinstance(row, dict)]
+    objects = _objects(rows)
     if rows and all(_is_busy(row) is None for row in objects):
         return None
     return tuple(_slot(row, id_, over.get(id_)) for row, id_ in zip(objects, _ids(objects), strict=True))
 
 
+def _rows(answer: object) -> list[object] | None:
+    """The array, alone or under ``slots``."""
+    rows = answer.get("slots") if isinstance(answer, dict) else answer
+    return rows if isinstance(rows, list) else None
+
+
+def _objects(rows: Iterable[object] | None) -> list[dict[str, Any]]:
+    return [row for row in rows or () if isinstance(row, dict)]
+
+
 def runs_over(answer: object, slots: tuple[SlotView, ...], over: Mapping[int, LastRun]) -> dict[int, LastRun]:
     """What this answer, read as ``slots``, and those before it leave over."""
-    rows = answer.get("slots") if isinstance(answer, dict) else answer
-    objects = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    return last_runs(((slot.id, row, slot.is_busy) for slot, row in zip(slots, objects, strict=True)), over)
+    rows = zip(slots, _objects(_rows(answer)), strict=True)
+    return last_runs(((slot.id, row, slot.is_busy) for slot, row in rows), over)
 
 
 def told_ids(answer: object) -> frozenset[int]:
     """The ids that exactly one slot each claims; `read_slots` gives a number to slots without an id."""
-    rows = answer.get("slots") if isinstance(answer, dict) else answer
-    counts = Counter(as_count(as_map(row).get("id")) for row in rows) if isinstance(rows, list) else Counter()
+    counts = Counter(as_count(row.get("id")) for row in _objects(_rows(answer)))
     return frozenset(id_ for id_, times in counts.items() if id_ is not None and times == 1)
 
 
@@ -139,8 +147,7 @@ def _remaining(row: Mapping[str, Any], token: Mapping[str, Any], decoded: int | 
 
 def read_details(answer: object, slot: int, over: Mapping[int, LastRun] = _NO_RUNS) -> SlotDetails | None:
     """Parameters and texts of one slot from the same array; texts are cut off after 20,000 characters."""
-    rows = answer.get("slots") if isinstance(answer, dict) else answer
-    objects = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    objects = _objects(_rows(answer))
     row = next((row for row, id_ in zip(objects, _ids(objects), strict=True) if id_ == slot), None)
     if row is None:
         return None
