@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from typing import TypeVar
 
@@ -11,8 +12,10 @@ from starlette.requests import Request
 __all__ = ["ClientGoneError", "has_said_all", "while_present"]
 
 T = TypeVar("T")
+TOGETHER = 0.05
+"""Seconds within which a client closes its side that has said all and now reads; one that does so later went away."""
 PATIENCE = 1.0
-"""Seconds that an answer may take for a client that has said all, which is also how one looks that went away."""
+"""Seconds that an answer may take for a client that has said all."""
 
 
 class ClientGoneError(Exception):
@@ -30,13 +33,17 @@ def _end(request: Request) -> asyncio.Event:
 
 
 async def while_present(request: Request, work: Coroutine[None, None, T]) -> T:
-    """Await ``work`` unless the client goes away first. Raises `ClientGoneError`."""
+    """Await ``work`` unless the client goes away first. Raises `ClientGoneError`.
+
+    To close its side and to go away look alike; the one comes with the request, the other while it is at work.
+    """
+    begun = time.monotonic()
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(request.receive())  # the body is read: what comes is news of the connection's end
     said_all = asyncio.ensure_future(_end(request).wait())
     try:
         await asyncio.wait((task, gone, said_all), return_when=asyncio.FIRST_COMPLETED)
-        if not (task.done() or gone.done()):
+        if not (task.done() or gone.done()) and time.monotonic() - begun < TOGETHER:
             await asyncio.wait((task, gone), timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
             raise ClientGoneError

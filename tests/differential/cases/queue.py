@@ -221,7 +221,7 @@ def dropped_several(c: Client) -> None:
 
 
 @scenario(
-    "a client that goes away frees its slot", "-c 16384 -np 2 -cram 0", fresh=True, listed="disconnect-frees-in-time"
+    "a client that goes away frees its slot", "-c 16384 -np 2 -cram 0", fresh=True, listed="disconnect-frees-at-once"
 )
 def gone(c: Client) -> None:
     with socket.create_connection(("127.0.0.1", c.server.port)) as link:

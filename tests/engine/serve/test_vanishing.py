@@ -32,6 +32,22 @@ def test_a_running_request_whose_client_goes_away_frees_its_slot(stream: bool, r
         assert face.ask("/completion", {"prompt": "a", "n_predict": 2}).status == 200
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_client_that_goes_away_later_is_given_no_time_to_read(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "PATIENCE", 1000.0)
+    with Face("-c 8192 -np 1 --metrics") as face:
+        before = [face.post("/completion", LONG)] if waits else []
+        until(lambda: face.busy == len(before))
+        link = face.post("/completion", LONG)
+        until(lambda: f"requests_deferred {len(before)}" in face.ask("/metrics").text and face.busy == 1)
+        time.sleep(2 * presence.TOGETHER)
+        link.close()
+        until(lambda: "requests_deferred 0" in face.ask("/metrics").text and face.busy == len(before))
+        for other in before:
+            other.close()
+        until(lambda: face.is_quiet)
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_waiting_request_whose_client_goes_away_leaves_the_queue(stream: bool) -> None:
     with Face("-c 8192 -np 1 --metrics") as face:
@@ -56,6 +72,7 @@ def _half_closed(face: Face, body: object) -> tuple[bytes, bytes]:
 
 def test_a_client_that_has_said_all_gets_an_answer() -> None:
     with Face("-c 512 -np 1") as face, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(presence, "TOGETHER", 20.0)
         patch.setattr(presence, "PATIENCE", 20.0)
         head, rest = _half_closed(face, {"prompt": "hello", "n_predict": 2})
         assert head.startswith(b"HTTP/1.1 200")
