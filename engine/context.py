@@ -50,6 +50,16 @@ class LaunchFlags(Struct, frozen=True):
     type_v: str = "f16"
     flash_attn: str = "auto"
 
+    @property
+    def n_slots(self) -> int:
+        """How many slots that makes."""
+        return AUTO_PARALLEL if self.parallel < 0 else self.parallel
+
+    @property
+    def is_unified(self) -> bool:
+        """Whether all slots share one pool; they always do where their number is automatic."""
+        return self.kv_unified or self.parallel < 0
+
     def arguments(self) -> list[str]:
         """The flags as words of a llama-server command line, without those that have their default value."""
         words: list[str] = []
@@ -133,16 +143,14 @@ def plan_context(flags: LaunchFlags, model: ModelFacts, memory: int | None = Non
     Raises `ContextError` for flags with which llama-server does not start.
     """
     _refuse(flags)
-    auto = flags.parallel < 0
-    n_slots = AUTO_PARALLEL if auto else flags.parallel
-    unified = True if auto else flags.kv_unified
-    raw, sized = _raw_size(flags, model, memory, n_slots, unified)
+    n_slots, unified = flags.n_slots, flags.is_unified
+    n_stream = 1 if unified else n_slots
+    raw, sized = _raw_size(flags, model, memory, n_stream)
     n_batch = min(raw, flags.batch)
     if n_batch < 2:
         raise ContextError(f"-c {raw}: the batch is {n_batch} token, too small for the start-up run; use -c 2 or more")
     padded = pad256(raw)
     n_ctx_seq = padded if unified else pad256(padded // n_slots)
-    n_stream = 1 if unified else n_slots
     per_slot = flags.kv_unified_per_slot
     slot_n_ctx = min(n_ctx_seq, per_slot) if per_slot > 0 else n_ctx_seq
     plan = ContextPlan(
@@ -165,7 +173,7 @@ def plan_context(flags: LaunchFlags, model: ModelFacts, memory: int | None = Non
 
 def _refuse(flags: LaunchFlags) -> None:
     """Raise for flags that no model can start with (spec §1.2)."""
-    n_slots = AUTO_PARALLEL if flags.parallel < 0 else flags.parallel
+    n_slots = flags.n_slots
     for name, kind in (("-ctk", flags.type_k), ("-ctv", flags.type_v)):
         if kind not in KV_TYPES:
             raise ContextError(f"{name}: Unsupported cache type: {kind} (one of {', '.join(KV_TYPES)})")
@@ -186,11 +194,10 @@ def _refuse(flags: LaunchFlags) -> None:
 
 
 def _raw_size(
-    flags: LaunchFlags, model: ModelFacts, memory: int | None, n_slots: int, unified: bool
+    flags: LaunchFlags, model: ModelFacts, memory: int | None, n_stream: int
 ) -> tuple[int, list[ContextLine]]:
     """Resolve ``-c`` before padding, with the log lines about it (spec §2.1, §2.2)."""
-    n_stream = 1 if unified else n_slots
-    wanted, lines = _wanted_size(flags, model, n_slots, n_stream)
+    wanted, lines = _wanted_size(flags, model, n_stream)
     if not flags.fit or memory is None or model.shape is None:
         return wanted, lines
 
@@ -201,9 +208,10 @@ def _raw_size(
     return tokens, [*lines, *more]
 
 
-def _wanted_size(flags: LaunchFlags, model: ModelFacts, n_slots: int, n_stream: int) -> tuple[int, list[ContextLine]]:
+def _wanted_size(flags: LaunchFlags, model: ModelFacts, n_stream: int) -> tuple[int, list[ContextLine]]:
     """The size that the flags name, or that the model was trained on, with the log lines about it."""
     lines: list[ContextLine] = []
+    n_slots = flags.n_slots
     if flags.parallel < 0:
         text = f"n_parallel is set to auto, using n_parallel = {n_slots} and kv_unified = true"
         lines.append(ContextLine("T", "srv  llama_server: ", text))
@@ -219,7 +227,7 @@ def _wanted_size(flags: LaunchFlags, model: ModelFacts, n_slots: int, n_stream: 
         return model.n_ctx_train, lines
     full = model.n_ctx_train * n_stream
     if n_stream > 1:
-        text = f"context size unset and KV cache not unified -> using {full} for {n_slots} sequences:"
+        text = f"context size unset and KV cache not unified -> using {full} for {n_stream} sequences:"
         lines.append(ContextLine("T", "common_params_fit_impl: ", text))
     return full, lines
 

@@ -92,7 +92,7 @@ def _unified(known: Known, flags: LaunchFlags | None) -> bool | None:
     """Known if a router reports the command line of its servers, or of a build with no choice: it counts its cells."""
     if flags is None:
         return None if known.totals.kv_ratio is None else False
-    return flags.kv_unified or flags.parallel < 0
+    return flags.is_unified
 
 
 def _slots_of_flags(flags: LaunchFlags | None) -> int | None:

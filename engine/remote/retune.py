@@ -88,16 +88,12 @@ def preview(
         command=command_line(flags, snapshot, address, has_key=has_key),
     )
     if model is None and not flags.ctx_size:
-        return replace(result, n_slots=flags.parallel if flags.parallel > 0 else 4, unified=_is_unified(flags))
+        return replace(result, n_slots=flags.n_slots, unified=flags.is_unified)
     try:
         plan = plan_context(flags, model or ModelFacts(n_ctx_train=_ENDLESS))
     except ContextError as error:
         return replace(result, error=str(error), command=None)
     return planned(result, plan, traced=True)
-
-
-def _is_unified(flags: LaunchFlags) -> bool:
-    return flags.parallel < 0 or flags.kv_unified
 
 
 def _told(snapshot: Snapshot) -> ModelFacts | None:
