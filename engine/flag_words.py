@@ -78,9 +78,9 @@ def seed(text: str) -> int:
 
 
 def route_prefix(text: str) -> str:
-    """What all paths begin with. Raises `ValueError` for what no path can begin with."""
+    """What the path of every route begins with. Raises `ValueError`."""
     if not re.fullmatch(r"(/[^/?#{}\s]+)*/?", text):
-        raise ValueError(f"'{text}' is no prefix of a path, such as /llm")
+        raise ValueError(f"'{text}' cannot begin a path; give one such as /llm")
     return text
 
 

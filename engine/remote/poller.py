@@ -113,10 +113,9 @@ class Poller:
         with self._news:
             path, params = self._known.ask(name, self._clock())
             self._news.notify_all()
-        patience = seconds
         if name is Route.METRICS and not self._known.is_older:  # else one that is given up holds an HTTP thread as well
-            patience = min(seconds, _METRICS_SECONDS)
-        answer = wire.get(path, params, patience, lambda: self._arrives(name))
+            seconds = min(seconds, _METRICS_SECONDS)
+        answer = wire.get(path, params, seconds, lambda: self._arrives(name))
         now = self._clock()
         body = decode(name, answer)
         with self._news:

@@ -63,9 +63,7 @@ def _props(known: Known, end: Endpoint, now: float) -> float:
     """/props: first of all, before each look at idle slots, and while the model sleeps."""
     if not known.is_ready:
         return _NEVER
-    if known.restart_suspected or end.state is EndpointState.UNKNOWN:
-        return now
-    if _is_to_be_told_apart(known):
+    if known.restart_suspected or end.state is EndpointState.UNKNOWN or _is_to_be_told_apart(known):
         return now
     if end.state is EndpointState.KEY:
         return _again(end, _KEY_RETRY)
@@ -77,7 +75,7 @@ def _props(known: Known, end: Endpoint, now: float) -> float:
         return _again(end, 1.0)
     if end.state in UNFIT:
         return _again(end, 5.0 if known.is_foreign else _RARELY)
-    if known.pulse is end.name and (sign := _sign_of_life(known, end)) < _NEVER:
+    if (sign := _sign_of_life(known, end)) < _NEVER:
         return sign
     return _props_of_sleeper(known, end, now) if known.may_sleep else _now_and_then(known, end)
 
@@ -117,7 +115,7 @@ def _health(known: Known, end: Endpoint, now: float) -> float:
     slots, props = known.endpoints[Route.SLOTS], known.endpoints[Route.PROPS]
     if end.is_mute and not _is_in_doubt(known, end):
         return _again(end, _HALF_A_MINUTE)  # it waits for the main loop, with one of the few HTTP threads
-    if known.pulse is end.name and (sign := _sign_of_life(known, end)) < _NEVER:
+    if (sign := _sign_of_life(known, end)) < _NEVER:
         return sign
     if props.is_silent:
         return _again(end, gap)
@@ -128,7 +126,9 @@ def _health(known: Known, end: Endpoint, now: float) -> float:
 
 
 def _sign_of_life(known: Known, end: Endpoint) -> float:
-    """When to ask whether the server lives: if a question waits for the main loop for long, or got no answer."""
+    """When to ask its pulse whether it lives: if a question waits for the main loop for long, or got no answer."""
+    if known.pulse is not end.name:
+        return _NEVER
     regular = _again(end, max(1.0, known.cadence.interval))
     if any(_is_in_doubt(known, other) for other in known.endpoints.values()):
         return regular

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BODY", "Wire"]
 
 MAX_BODY = 8 * 1024 * 1024
-_PACKINGS = ("identity", "gzip", "deflate")  # unpacked on arrival
+_ENCODINGS = ("identity", "gzip", "deflate")  # unpacked on arrival
 
 
 class Wire:
@@ -101,11 +101,11 @@ def _read(response: httpx.Response, deadline: float) -> Answer:
         if time.monotonic() > deadline:
             return Answer(fault=Fault.SLOW, message="the answer trickles in too slowly")
         parts.append(part)
-    packing = response.headers.get("content-encoding", "identity")
-    is_packed = packing not in _PACKINGS and size == response.num_bytes_downloaded
-    if is_packed and response.is_success:
-        return Answer(fault=Fault.GARBLED, message=f"an answer packed with {plain(packing, 20)}, unasked")
-    return _whole(response, b"" if is_packed else b"".join(parts))
+    encoding = response.headers.get("content-encoding", "identity")
+    is_compressed = encoding not in _ENCODINGS and size == response.num_bytes_downloaded
+    if is_compressed and response.is_success:
+        return Answer(fault=Fault.GARBLED, message=f"an answer compressed with {plain(encoding, 20)}, unasked")
+    return _whole(response, b"" if is_compressed else b"".join(parts))
 
 
 def _too_large(response: httpx.Response) -> Answer:

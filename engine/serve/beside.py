@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from socket import socket
 from threading import Thread
 from typing import TYPE_CHECKING
 
@@ -41,7 +40,7 @@ def listen_beside(address: str, flags: EngineFlags) -> Beside:
 
     Raises `OSError` or `ValueError`.
     """
-    from .http_server import bind, make_server
+    from .http_server import address_of, bind, make_server
     from .state import ServerState, read_keys
 
     host, port = split_address(address)
@@ -49,13 +48,4 @@ def listen_beside(address: str, flags: EngineFlags) -> Beside:
     listening = bind(host, port)
     server = make_server(state)
     Thread(target=server.run, args=([listening],), name="slotview-http", daemon=True).start()
-    return Beside(_address_of(listening), state)
-
-
-def _address_of(listening: socket) -> str:
-    """The address for a client; a unix socket's is its path."""
-    place = listening.getsockname()
-    if isinstance(place, str):
-        return place
-    host, port = place[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return Beside(address_of(listening, host), state)

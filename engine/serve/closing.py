@@ -6,9 +6,10 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["SECONDS", "Closing"]
+__all__ = ["LINGER", "Closing"]
 
-SECONDS = 0.1
+LINGER = 0.1
+"""Seconds for which a client is heard out."""
 MOST_BYTES = 1024 * 1024
 
 
@@ -40,7 +41,7 @@ class Closing:
         with suppress(OSError):  # the client has closed everything
             self._transport.write_eof()
         self._transport.resume_reading()
-        asyncio.get_running_loop().call_later(SECONDS, self._transport.close)
+        asyncio.get_running_loop().call_later(LINGER, self._transport.close)
 
     def hear(self, data: bytes) -> None:
         """Take what comes after `close`; too much of it ends everything."""

@@ -19,7 +19,7 @@ import uvicorn
 from anyio.lowlevel import checkpoint
 
 from .app import make_app
-from .closing import SECONDS
+from .closing import LINGER
 from .protocol import Http
 from .state import ServerState
 
@@ -81,7 +81,7 @@ def _is_left_behind(path: str) -> bool:
 
 
 def address_of(listening: socket.socket, host: str) -> str:
-    """Where a bound socket is reached, as the log tells it; ``host`` as it was given to `bind`."""
+    """Where a bound socket is reached, as llama-server's log tells it; ``host`` as it was given to `bind`."""
     if host.endswith(".sock"):
         return f"unix://{host}"
     shown = f"[{host}]" if ":" in host else host
@@ -110,7 +110,7 @@ class QuietServer(uvicorn.Server):
         """End all connections, and give those a moment that have been cut off."""
         await super().shutdown(sockets)
         if self.server_state.connections:
-            await asyncio.sleep(2 * SECONDS)
+            await asyncio.sleep(2 * LINGER)
 
     def _tell(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log what happened, once in a while: asyncio may try again thousands of times."""

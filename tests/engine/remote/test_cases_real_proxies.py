@@ -80,7 +80,7 @@ LOGIN = sent(f"HTTP/1.1 200 OK\n{HTML}", "<!doctype html><html><head><title>Sign
         ({}, CADDY_TLS, ExitCode.FOREIGN, "to an HTTPS server. | give https:// in place of http://"),
         ({}, NGINX_CERTIFICATE, ExitCode.FOREIGN, "| a proxy wants a client certificate, which slotview does not send"),
         ({}, APACHE_DIGEST, ExitCode.KEY, "a proxy asks for a login by digest, which slotview does not speak"),
-        ({}, APACHE_BROTLI, ExitCode.FOREIGN, "an answer packed with br, unasked"),
+        ({}, APACHE_BROTLI, ExitCode.FOREIGN, "an answer compressed with br, unasked"),
         ({}, LOGIN, ExitCode.FOREIGN, "a web page instead of JSON: Sign in - SSO"),
         ({}, NOT_FOUND, ExitCode.FOREIGN, "under this path (404 File Not Found) | check the path before /slots"),
     ],
