@@ -18,7 +18,8 @@ _dismiss = CommandPalette.dismiss
 def mend_palette() -> None:
     """Let page keys do nothing while the list is not laid out, nor clicks on what has just left it.
 
-    And let the palette close once, with one command.
+    And let the palette close once, with one command. The class itself is mended, as Textual opens more than one of it:
+    the list of themes is another.
     """
     OptionList._move_page = _move_page_if_laid_out  # type: ignore[method-assign, assignment]
     OptionList._on_click = _click_if_there  # type: ignore[method-assign, assignment]

@@ -151,12 +151,12 @@ class Dashboard(ChangingScreen):
     def _say_why_not(self, key: str) -> None:
         """Explain why a key is greyed out, if it is."""
         active = self.active_bindings.get(key)
-        if active is not None and not active.enabled:
-            if self.feed.backend.capabilities.replay:
-                where, why = "in a recording", ""
-            else:
-                where, why = "here", self.feed.look.snapshot.health.message
-            self.tell_only(f"{active.binding.description}: not possible {where}" + (f" ({why})" if why else ""))
+        if active is None or active.enabled:
+            return
+        is_replay = self.feed.backend.capabilities.replay
+        why = "" if is_replay else self.feed.look.snapshot.health.message
+        told = f"{active.binding.description}: not possible {'in a recording' if is_replay else 'here'}"
+        self.tell_only(f"{told} ({why})" if why else told)
 
     def look(self) -> None:
         """Poll the backend; wake the screen once if there is something new."""
