@@ -15,13 +15,15 @@ from .read_models import ModelEntry
 from .read_props import PropsFacts, build_number
 from .turns import Turns
 
-__all__ = ["MODEL_ROUTES", "OVERDUE", "UNFIT", "Known"]
+__all__ = ["AUGUST_2026", "MODEL_ROUTES", "OVERDUE", "UNFIT", "Known"]
 
 OVERDUE = 1.5
 """Seconds after which an open question is a sign of trouble, at an endpoint that any HTTP thread answers."""
 
-CALM_METRICS_BUILD = 10423
-"""Before about this build (August 2026), reading /metrics kept a model from falling asleep (spec §10.2)."""
+AUGUST_2026 = 10423
+"""From about this build, /slots answers during a decode, so that silence means more, and reading /metrics keeps no
+model from falling asleep (spec §10.2).
+"""
 
 _NEW_COUNTER = "prompt_tokens_cached_total"
 """The builds of 2026 that have it are the newer ones; it tells where a build does not know its number."""
@@ -112,6 +114,11 @@ class Known:
         """Whether the server is of a build before December 2025: it answers, and knows no sleep."""
         return self.props is not None and not self.may_sleep
 
+    @property
+    def build_number(self) -> int | None:
+        """The number of the server's build, if it tells one."""
+        return build_number(self.props.build if self.props else None)
+
     # Its work
 
     @property
@@ -142,8 +149,8 @@ class Known:
             return False
         if self.state(Route.METRICS) is not EndpointState.OK:
             return False
-        number = build_number(self.props.build if self.props else None)
-        is_calm = _NEW_COUNTER in self.metrics if number is None else number >= CALM_METRICS_BUILD
+        number = self.build_number
+        is_calm = _NEW_COUNTER in self.metrics if number is None else number >= AUGUST_2026
         return is_calm or not self.may_sleep
 
     @property

@@ -8,17 +8,13 @@ from ..snapshot import EndpointState, Health, HealthState
 from .answer import Fault
 from .credentials import NOBODY, Credentials
 from .endpoint import Endpoint, Route, ServerKind
-from .known import UNFIT, Known
+from .known import AUGUST_2026, UNFIT, Known
 from .read_errors import Refusal
 from .read_models import AT_PEER, FAILED
-from .read_props import build_number
 from .verdict_key import key_wanted
 from .verdict_link import not_answering, unreachable
 
 __all__ = ["judge"]
-
-ANSWERING_BUILD = 10423
-"""From about this build (August 2026), /slots answers during a decode, so that silence means more (spec §10.2)."""
 
 _FRESH = 2.0  # seconds that the answer of a cache may be old
 _LATELY = 10.0  # seconds
@@ -208,9 +204,8 @@ def _too_often(refusal: Refusal) -> Health:
 
 def _stalled(known: Known, since: float, now: float, silent: Route = Route.SLOTS) -> Health:
     """/health answers, /slots does not. Only builds that answer during a decode can be called stuck."""
-    number = build_number(known.props.build if known.props else None)
     seconds = now - since
-    if number is not None and number >= ANSWERING_BUILD:
+    if known.build_number is not None and known.build_number >= AUGUST_2026:
         text = f"alive but not scheduling for {seconds:.0f} s"
         return Health(HealthState.STALLED, text, "if it stays so, only a restart of the server helps", since)
     text = f"no answer from /{silent} for {seconds:.0f} s while /{known.pulse} answers: a long prompt, or stuck"
