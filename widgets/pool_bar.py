@@ -31,7 +31,7 @@ class PoolBar(LinePanel):
         """Make the bars, their legend, and what they mean."""
         snapshot, pool = look.snapshot, look.snapshot.pool
         meaning = plain(pool_meaning(pool), _TEXT_LIMIT)
-        notes = [meaning, _RAM_NOTE] if _is_elsewhere(snapshot) else [meaning]
+        notes = [meaning, _RAM_NOTE] if _may_keep_prompts(snapshot) else [meaning]
         words: list[Line] = [((line, "dim"),) for note in notes for line in wrap(note, width)]
         return [*_bars(pool, snapshot.slots or (), width), *_legend(pool, width), *words][:height]
 
@@ -121,10 +121,7 @@ def _entry(tone: str, name: str, tokens: int | None, whole: int | None, sign: st
     return ((f"{sign} ", tone), (name, "dim"), (count(tokens), ""), (share, "dim"))
 
 
-def _is_elsewhere(snapshot: Snapshot) -> bool:
-    """Whether a server elsewhere is watched that may have a prompt store: no endpoint reports that.
-
-    It came later than builds ceased to tell `kv_ratio`.
-    """
+def _may_keep_prompts(snapshot: Snapshot) -> bool:
+    """Whether the server may keep prompts of which no endpoint tells: one elsewhere, too new to report `kv_ratio`."""
     is_elsewhere = snapshot.facts.source not in ("", "embedded") and snapshot.slots is not None
     return is_elsewhere and snapshot.totals.kv_ratio is None
