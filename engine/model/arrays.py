@@ -17,7 +17,7 @@ Stored = NDArray[Any]
 
 
 def as_slice(rows: CellIds) -> CellIds | slice:
-    """Rows that follow each other as a slice, with which NumPy needs no list of them."""
+    """Row numbers [n], n > 0, as a slice where they follow each other: NumPy is quicker without a list of them."""
     first, last = int(rows[0]), int(rows[-1])
     if last - first + 1 == len(rows) and (np.diff(rows) == 1).all():
         return slice(first, last + 1)

@@ -68,7 +68,7 @@ def final(slot: Slot, n_dropped_probs: int = 0) -> Final:
 
 
 def _unfinished(text: bytes) -> bytes:
-    """The beginning of a character at a text's end; bytes of no character behind it make it one of no character too."""
+    """The bytes at a text's end that begin a character; none where those after the first cannot go on with it."""
     last = text[len(text) - incomplete_bytes(text) :]
     return last if all(byte & 0xC0 == 0x80 for byte in last[1:]) else b""
 
