@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from .flag import Flag, Kind
 from .flag_words import decimal, whole
@@ -11,6 +12,8 @@ __all__ = ["FALSE_WORDS", "TRUE_WORDS", "FlagError", "boolean", "converted"]
 
 TRUE_WORDS = ("on", "enabled", "true", "1")
 FALSE_WORDS = ("off", "disabled", "false", "0")
+
+T = TypeVar("T")
 
 
 class FlagError(ValueError):
@@ -40,26 +43,23 @@ def converted(flag: Flag, text: str) -> object:
                 )
             return flag.choices[text]
         case Kind.LIST:
-            parts = (flag.read(part) for part in text.split(","))
+            parts = (_read(flag.read, part) for part in text.split(","))
             return tuple(part for part in parts if part)
         case Kind.WORDS:
-            return (_read(flag, text),)
+            return (_read(flag.read, text),)
         case _:
-            return _read(flag, text)
+            return _read(flag.read, text)
 
 
-def _read(flag: Flag, text: str) -> object:
+def _read(read: Callable[[str], T], text: str) -> T:
     try:
-        return flag.read(text)
+        return read(text)
     except ValueError as error:
         raise FlagError(str(error)) from None
 
 
 def _number(flag: Flag, text: str, read: Callable[[str], int | float]) -> int | float:
-    try:
-        value = read(text)
-    except ValueError as error:
-        raise FlagError(str(error)) from None
+    value = _read(read, text)
     if (flag.low is not None and value < flag.low) or (flag.high is not None and value > flag.high):
         bounds = f"at least {flag.low}" if flag.high is None else f"between {flag.low} and {flag.high}"
         raise FlagError(flag.complaint or f"{text} must be {bounds}")

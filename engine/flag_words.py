@@ -108,7 +108,7 @@ def token_bias(text: str) -> tuple[int, float]:
     found = BIAS.fullmatch(text)
     if found is None:
         raise ValueError("invalid input format")
-    return whole(found[1]), float(found[3]) * (1 if found[2] == "+" else -1)
+    return whole(found[1]), decimal(found[3]) * (1 if found[2] == "+" else -1)
 
 
 def file_text(path: str) -> str:
@@ -117,11 +117,18 @@ def file_text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except OSError:
         raise ValueError(f"failed to open file '{path}'") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"'{path}' is not a text file in UTF-8") from None
 
 
 def json_object(text: str) -> dict[str, object]:
     """Parse a JSON object. Raises `ValueError`."""
-    found = json.loads(text)
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"no JSON object: {error.msg} at column {error.colno}") from None
+    except RecursionError:
+        raise ValueError("no JSON object: nested too deeply") from None
     if not isinstance(found, dict):
         raise ValueError(f"'{text}' is no JSON object")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +115,10 @@ def test_a_key_never_shows_in_a_representation() -> None:
         ("--temp 1e39", "1e39 is beyond what a float32 can hold"),
         ("-l 99999999999+1", "99999999999 is beyond what 32 bits can hold"),
         ("--temp nan", "'nan' is not a number"),
+        ("-l 5+x", "'x' is not a number"),
+        ("--chat-template-kwargs {", "no JSON object: Expecting property name enclosed in double quotes at column 2"),
+        ("--chat-template-kwargs [1]", "'[1]' is no JSON object"),
+        pytest.param(f"--chat-template-kwargs {'[' * 100_000}", "no JSON object: nested too deeply", id="deep"),
         ("--repeat-penalty 0", "must be finite and greater than 0"),
         ("--presence-penalty inf", "must be finite"),
         ("--no-mmap", "llama-server has --load-mode in its place"),
@@ -133,6 +138,12 @@ def test_bad_input_is_one_line_that_names_what_is_wrong(line: str, text: str) ->
         parse(line)
     assert text in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_template_is_text(tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").write_bytes(b"GGUF\xff")
+    with pytest.raises(FlagError, match="gguf' is not a text file in UTF-8"):
+        parse(f"--chat-template-file {tmp_path}/model.gguf")
 
 
 def test_harmless_flags_change_nothing() -> None:
