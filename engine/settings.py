@@ -55,6 +55,8 @@ def load_settings(path: Path | None = None) -> Settings:
         return Settings.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{place}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise SettingsError(f"{place}: not valid TOML: nested too deeply") from None
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])

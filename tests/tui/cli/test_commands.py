@@ -102,7 +102,12 @@ def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("theme = 3", "theme"), ("[[", "not valid TOML"), ("colour = 'red'", "colour: there is no such setting")],
+    [
+        ("theme = 3", "theme"),
+        ("[[", "not valid TOML"),
+        pytest.param("theme = " + "[" * 10_000, "nested too deeply", id="deep"),
+        ("colour = 'red'", "colour: there is no such setting"),
+    ],
 )
 def test_a_wrong_configuration_names_the_file_and_the_field(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "config.toml"
