@@ -67,7 +67,7 @@ def _with_values(call: Message) -> Message:
     assert isinstance(function, dict)
     try:
         arguments = json.loads(function["arguments"])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ThrownError(f"Failed to parse tool call arguments as JSON: {error}", "server_error") from None
     return {**call, "function": {**function, "arguments": arguments}}
 

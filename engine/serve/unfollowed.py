@@ -89,7 +89,7 @@ def _check_parser(fields: Fields) -> None:
         return
     try:
         parser = json.loads(fields.string("chat_parser", default=""))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ApiError("Field 'chat_parser': [json.exception.parse_error.101] parse error") from None
     if not isinstance(parser, dict) or not isinstance(parser.get("parsers"), list):
         raise ApiError("Field 'chat_parser': JSON missing or invalid 'parsers' array")

@@ -87,6 +87,12 @@ def test_bodies_that_are_no_json_are_refused_in_the_error_form(face: Face, path:
     assert "Traceback" not in answer.text
 
 
+def test_json_within_a_text_is_refused_too_where_it_is_nested_too_deeply(face: Face) -> None:
+    answer = face.ask("/completion", {"prompt": "a", "chat_parser": "[" * 100_000})
+    assert (answer.status, answer.error["type"]) == (400, "invalid_request_error")
+    assert "'chat_parser'" in answer.text
+
+
 @pytest.mark.parametrize("number", [b"1" + b"0" * 400, b"-1" + b"0" * 400, b"9" * 5000])
 @pytest.mark.parametrize("name", [b"temperature", b"seed", b"id_slot", b"what_nobody_reads"])
 def test_a_number_that_is_none_of_64_bits_is_refused_in_the_librarys_words(
