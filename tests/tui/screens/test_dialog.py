@@ -42,7 +42,7 @@ async def test_enter_held_down_does_not_answer_the_question_that_comes_next() ->
 async def test_a_dialog_that_is_left_while_it_opens_is_left(key: str) -> None:
     app, _ = make_app(WORKING)
     async with run(app, (120, 36)) as pilot:
-        for moment in range(0, 60, 3):
+        for moment in range(0, 60, 6):
             app.post_message(Key(key, None))
             for _ in range(moment):
                 await asyncio.sleep(0)
