@@ -41,13 +41,35 @@ def task_params(request: FireRequest, flags: EngineFlags) -> TaskParams:
     )
 
 
+class _Tempo:
+    """Speed of an answer over its spells: each begins with a token that came with a prompt, and whose time is none."""
+
+    def __init__(self) -> None:
+        self._tokens, self._seconds = 0, 0.0
+        self._first: tuple[int, float] | None = None
+        self._last = (0, 0.0)
+
+    def add(self, n_decoded: int, at: float) -> float | None:
+        """Take in a count; return tokens per second, None until a spell has two."""
+        self._last = (n_decoded, at)
+        first, begun = self._first = self._first or self._last
+        return _rate(self._tokens + n_decoded - first, self._seconds + at - begun)
+
+    def pause(self) -> None:
+        """The spell is over; the next count begins another."""
+        if self._first is not None:
+            self._tokens += self._last[0] - self._first[0]
+            self._seconds += self._last[1] - self._first[1]
+            self._first = None
+
+
 class LocalTicket(BaseTicket):
     """Implements `Ticket` over the results of one task; ``cancel`` gives tasks up."""
 
     def __init__(self, number: int, prompt: str, cancel: Callable[[Sequence[int]], None]) -> None:
         super().__init__(number, prompt, seconds)
         self._cancel = cancel
-        self._first_token_at: float | None = None
+        self._tempo = _Tempo()
 
     def cancel(self) -> None:
         """Give it up; its slot is freed at the next step boundary."""
@@ -90,8 +112,6 @@ class LocalTicket(BaseTicket):
             view, now = self._view, self._clock()
             if view.n_prompt is not None:  # started again after the engine was rebuilt
                 n_prompt, n_cached = view.n_prompt, view.n_cached or 0
-            if view.waits_since is not None and self._first_token_at is not None:
-                self._first_token_at += now - view.waits_since
             self._change(
                 state=RequestState.PROMPT if view.n_decoded is None else RequestState.GENERATING,
                 slot=slot,
@@ -104,23 +124,24 @@ class LocalTicket(BaseTicket):
     def _requeued(self) -> None:
         with self._lock:
             if not self._view.state.is_over:
+                self._tempo.pause()
                 self._change(state=RequestState.WAITING, slot=None, waits_since=self._clock())
 
     def _generated(self, result: Partial) -> None:
         with self._lock:
             now = self._clock()
-            if self._first_token_at is None:
-                self._first_token_at = now
+            if self._view.first_token is None:
                 self._change(first_token=now - self._view.fired_at)
             if result.text:
                 self._parts.append(result.text)
             self._change(
                 state=RequestState.GENERATING,
                 n_decoded=result.n_decoded,
-                tokens_per_second=_rate(result.n_decoded, now - self._first_token_at),
+                tokens_per_second=self._tempo.add(result.n_decoded, now),
             )
 
     def _finished(self, result: Final) -> None:
+        times = result.timings
         with self._lock:
             if result.tail:
                 self._parts.append(result.tail)
@@ -130,11 +151,11 @@ class LocalTicket(BaseTicket):
                 slot=result.slot,
                 n_prompt=result.n_prompt if self._view.n_prompt is None else self._view.n_prompt,
                 n_decoded=result.n_decoded,
-                tokens_per_second=_rate(result.n_decoded, result.timings.predicted_us / 1e6),
+                tokens_per_second=_rate(result.n_decoded - times.n_untimed, times.predicted_us / 1e6),
                 truncated=result.truncated,
             )
 
 
-def _rate(n_decoded: int, duration: float) -> float | None:
-    """Tokens per second after the first one, which belongs to the prompt (spec §7.11)."""
-    return (n_decoded - 1) / duration if n_decoded > 1 and duration > 0 else None
+def _rate(n_timed: int, duration: float) -> float | None:
+    """Tokens per second, without those that belong to a prompt (spec §7.11)."""
+    return n_timed / duration if n_timed > 0 and duration > 0 else None

@@ -66,8 +66,9 @@ class SlotView(Struct, frozen=True, omit_defaults=True):
     unlimited: bool = False  # the task has no limit of its own ("no limit" on screen)
     truncated: bool | None = None
     state_word: str | None = None  # a look-alike server's own word for the state
-    prompt_seconds: float | None = None  # exact; only the embedded engine reports it
-    generation_seconds: float | None = None  # first to latest sampled token
+    prompt_seconds: float | None = None  # of n_prompt_processed; exact; only the embedded engine reports it
+    generation_seconds: float | None = None  # of n_decoded without n_untimed
+    n_untimed: int = 1  # tokens that came with a prompt's last batch: the first, and one for each retune
     started_at: float | None = None  # when the running task took the slot
 
     @property

@@ -92,10 +92,11 @@ def plan_attention(runs: Sequence[SequenceRun], kv: TypedKvStore, n_threads: int
 def _spans(run: SequenceRun, begin: int, kv: TypedKvStore, n_threads: int) -> Iterator[Span]:
     """Cut a run into spans, one for each thread at least where it is long enough."""
     offset = run.stream * kv.n_cells
+    n_held = len(run.cells) - len(run.tokens)
     step = min(MOST_SPAN_TOKENS, max(LEAST_SPAN_TOKENS, -(-len(run.tokens) // n_threads)))
     for first in range(0, len(run.tokens), step):
         n = min(step, len(run.tokens) - first)
-        n_cells = run.first_pos + first + n
+        n_cells = n_held + first + n
         if run.start is None:
             yield Span(begin + first, n, n_cells, run.cells[:n_cells] + offset)
         else:

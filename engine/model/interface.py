@@ -21,9 +21,10 @@ __all__ = ["CellIds", "Floats", "KvShape", "KvStore", "Model", "SequenceRun", "T
 class SequenceRun(Struct, frozen=True):
     """The new tokens of one sequence in a batch.
 
-    ``tokens``: [n]. ``cells``: [first_pos + n], the cell of every position of the sequence, new ones at the end; a view
-    that is valid during the call only. ``start`` is the first cell where all cells lie in one ascending run, else None.
-    ``wants_logits``: whether the logits after the last token are wanted.
+    ``tokens``: [n], at positions from ``first_pos`` on. ``cells``: the cell of every position that the sequence holds,
+    new ones at the end; a view that is valid during the call only. That is [first_pos + n], unless the sequence lacks
+    its beginning. ``start`` is the first cell where all cells lie in one ascending run, else None. ``wants_logits``:
+    whether the logits after the last token are wanted.
     """
 
     tokens: TokenIds

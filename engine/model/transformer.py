@@ -90,8 +90,8 @@ class Transformer:
 
     def _hidden(self, runs: Sequence[SequenceRun], kv: TypedKvStore) -> Floats:
         """Output of the last layer [N, E]; beside a lone token stands a row of zeros, as `usable_rows` wants it."""
-        positions = np.concatenate([np.arange(run.first_pos, len(run.cells)) for run in runs])
-        rows = np.concatenate([kv.rows(run.stream, run.cells[run.first_pos :]) for run in runs])
+        positions = np.concatenate([run.first_pos + np.arange(len(run.tokens)) for run in runs])
+        rows = np.concatenate([kv.rows(run.stream, run.cells[-len(run.tokens) :]) for run in runs])
         n, places = len(rows), as_slice(rows)
         batch = self._pass_of(usable_rows(n))
         batch.x[:n] = self._embedding.rows(np.concatenate([run.tokens for run in runs]))
@@ -170,6 +170,5 @@ def _pieces(runs: Sequence[SequenceRun]) -> Iterator[list[SequenceRun]]:
 
 def _cut(run: SequenceRun, n: int) -> tuple[SequenceRun, SequenceRun]:
     """The first n tokens of a run, without logits, and the rest."""
-    middle = run.first_pos + n
-    head = replace(run, tokens=run.tokens[:n], cells=run.cells[:middle], wants_logits=False)
-    return head, replace(run, tokens=run.tokens[n:], first_pos=middle)
+    head = replace(run, tokens=run.tokens[:n], cells=run.cells[: n - len(run.tokens)], wants_logits=False)
+    return head, replace(run, tokens=run.tokens[n:], first_pos=run.first_pos + n)

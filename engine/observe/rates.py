@@ -23,11 +23,11 @@ def speed(tokens: float, seconds: float, shortest: float = SHORTEST) -> float | 
     return tokens / seconds
 
 
-def exact_generation(n_decoded: int | None, seconds: float | None) -> float | None:
-    """A task's speed by its own clock: the first token belongs to the prompt, hence n − 1 (spec §7.11)."""
-    if n_decoded is None or seconds is None or n_decoded < 2:
+def exact_generation(n_decoded: int | None, n_untimed: int, seconds: float | None) -> float | None:
+    """A task's speed by its own clock: tokens that came with the prompt do not count (spec §7.11)."""
+    if n_decoded is None or seconds is None or n_decoded <= n_untimed:
         return None
-    return speed(n_decoded - 1, seconds, shortest=1e-6)
+    return speed(n_decoded - n_untimed, seconds, shortest=1e-6)
 
 
 def exact_prompt(n_processed: int | None, seconds: float | None) -> float | None:

@@ -102,7 +102,7 @@ class TaskTrack(Struct):
     def rate(self, slot: SlotView, stall_after: float) -> SlotRate:
         """The task's speeds, from the engine's own times if known, else from the times of the answers."""
         prompt = exact_prompt(slot.n_prompt_processed, slot.prompt_seconds)
-        generation = exact_generation(slot.n_decoded, slot.generation_seconds)
+        generation = exact_generation(slot.n_decoded, slot.n_untimed, slot.generation_seconds)
         return SlotRate(
             prompt=self.prompt.value if prompt is None else prompt,
             generation=self.generation.value if generation is None else generation,

@@ -17,22 +17,34 @@ HOLE = -1
 class CellSequence:
     """``cells[:n]`` are the cells of positions 0 … n−1; `HOLE` only while chunks are being moved (spec §6.5).
 
+    Where ``n_missing`` is above 0, they are those of as many positions later: of what follows a prompt that is not held.
     ``_run`` is how many of the first positions lie in ascending neighbouring cells.
     """
 
-    __slots__ = ("_base", "_run", "cells", "n", "stream")
+    __slots__ = ("_base", "_run", "cells", "n", "n_missing", "stream")
 
     def __init__(self, stream: CellStream, capacity: int) -> None:
         self.stream = stream
         self.cells: CellIds = np.empty(capacity, np.intp)
         self.n = 0
+        self.n_missing = 0
         self._run = 0
         self._base = 0
+
+    @property
+    def end(self) -> int:
+        """The position that follows."""
+        return self.n_missing + self.n
 
     @property
     def start(self) -> int | None:
         """First cell where all cells lie in one ascending run, else None."""
         return self._base if self._run == self.n and self.n else None
+
+    def skip_to(self, position: int) -> None:
+        """Let a sequence that holds nothing begin later than at 0."""
+        if self.n == 0:
+            self.n_missing = position
 
     def append_one(self, cell: int) -> None:
         """Add the next position's cell."""
@@ -55,6 +67,8 @@ class CellSequence:
         """Forget positions from ``n`` on."""
         self.n = n
         self._run = min(self._run, n)
+        if n == 0:
+            self.n_missing = 0
 
     def measure(self) -> None:
         """Find anew how far the run of neighbouring cells goes."""

@@ -8,13 +8,19 @@ from ..events import Notice, PoolFull, Purged
 from ..model.interface import SequenceRun
 from .batch import Batch, Part, Piece
 from .ending import Endings
-from .slot import Phase
+from .slot import Slot
 from .state import CoreState
 
 __all__ = ["Decoding"]
 
 FULL = "Context size has been exceeded."
 BROKEN = "Compute error."
+INVALID = "Invalid input batch."
+GAP = """\
+init: the tokens of sequence {slot} in the input batch have inconsistent sequence positions:
+ - the last position stored in the memory module of the context (i.e. the KV cache) for sequence {slot} is X = {last}
+ - the tokens for sequence {slot} in the input batch have a starting position of Y = {first}
+ it is required that the sequence positions remain consecutive: Y = X + 1"""
 
 
 class Decoding:
@@ -43,6 +49,10 @@ class Decoding:
         while self._offset < self._batch.n_tokens:
             n = min(self._n_batch, self._batch.n_tokens - self._offset)
             parts = self._batch.piece(self._offset, n)
+            torn = [slot for slot, first, _, _, _ in parts if slot.sequence.end != first]
+            if torn:
+                self._refuse(min(torn, key=lambda slot: slot.id))
+                return None
             if self._state.cache.place([(slot.id, n_tokens) for slot, _, n_tokens, _, _ in parts]):
                 return self._piece(n, parts)
             self._state.log.library("W", f"decode: failed to find a memory slot for batch of size {n}")
@@ -57,6 +67,13 @@ class Decoding:
         self._state.graphs.count(parts)
         runs = [_run(part) for part in parts]
         return Piece(n, n_prompt, len(self._state.busy()), n - n_prompt, parts, runs)
+
+    def _refuse(self, slot: Slot) -> None:
+        """Give up for a child that got only a part of its parent's prompt and cannot go on behind it (spec §3.2)."""
+        log = self._state.log
+        log.library("E", GAP.format(slot=slot.id, last=slot.sequence.end - 1, first=slot.n_tokens - 1))
+        log.library("E", "decode: failed to initialize batch")
+        self.give_up(INVALID, -1, f"slot {slot.id} got only a part of the prompt that its request's outputs share")
 
     def _make_room(self) -> bool:
         """Purge one idle slot or halve the batch; False when neither is left."""
@@ -85,23 +102,22 @@ class Decoding:
         self._offset = 0
 
     def _purge_one(self) -> bool:
-        """Unified mode: empty the first idle slot that holds tokens, or else the first child that waits for its own."""
+        """Unified mode: empty the first idle slot that holds tokens."""
         state = self._state
         if not state.plan.unified:
             return False
-        spare = [slot for slot in state.slots if slot.phase in (Phase.IDLE, Phase.WAIT_OTHER) and slot.n_tokens]
-        if not spare:
-            return False
-        slot = min(spare, key=lambda slot: slot.phase)
-        state.log.srv("W", "try_clear_idle_slots", f"purging slot {slot.id} with {slot.n_tokens} tokens")
-        state.tell(Purged(state.now / 1e6, slot.id, slot.n_tokens))
-        state.clear(slot)
-        return True
+        for slot in state.slots:
+            if not slot.phase and slot.n_tokens:
+                state.log.srv("W", "try_clear_idle_slots", f"purging slot {slot.id} with {slot.n_tokens} tokens")
+                state.tell(Purged(state.now / 1e6, slot.id, slot.n_tokens))
+                state.clear(slot)
+                return True
+        return False
 
 
 def _run(part: Part) -> SequenceRun:
     slot, first, n, wants_logits, _ = part
     sequence, end = slot.sequence, first + n
     return SequenceRun(
-        slot.tokens[first:end], first, sequence.stream.index, sequence.cells[:end], sequence.start, wants_logits
+        slot.tokens[first:end], first, sequence.stream.index, sequence.cells[: sequence.n], sequence.start, wants_logits
     )

@@ -63,8 +63,7 @@ class PromptFeeder:
         """The first visit; False when the task ended at once."""
         state, n = self._state, len(job.prompt)
         slot.phase = Phase.PROCESSING_PROMPT
-        if job.resume is None:
-            slot.t_start = slot.t_prompt_last = state.now
+        slot.t_start = slot.t_prompt_last = state.now
         if state.log.trace:
             text = f"new prompt, n_ctx_slot = {slot.n_ctx}, n_keep = {job.params.n_keep}, task.n_tokens = {n}"
             state.log.slot("T", "operator()", slot, text)

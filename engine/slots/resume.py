@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from ..model.interface import TokenIds
 from ..model.sampling import Sampler
-from .slot import Slot
-from .task import TokenProbs
+from .slot import Earlier, Slot
+from .task import Timings, TokenProbs
 
 __all__ = ["Resume"]
 
@@ -27,10 +27,7 @@ class Resume(Struct, frozen=True, eq=False):
     last_nl_pos: int
     truncated: bool
     n_prompt_cached: int
-    n_prompt_processed: int
-    t_start: int
-    t_prompt_last: int
-    t_gen_last: int
+    earlier: Earlier
     started_at: int
     taken_at: int
 
@@ -52,10 +49,7 @@ class Resume(Struct, frozen=True, eq=False):
             last_nl_pos=slot.last_nl_pos,
             truncated=slot.truncated,
             n_prompt_cached=slot.n_prompt_cached,
-            n_prompt_processed=slot.n_prompt_before + slot.n_prompt_processed,
-            t_start=slot.t_start,
-            t_prompt_last=slot.t_prompt_last,
-            t_gen_last=slot.t_gen_last,
+            earlier=_all_of(slot.timings()),
             started_at=slot.started_at,
             taken_at=now,
         )
@@ -72,8 +66,9 @@ class Resume(Struct, frozen=True, eq=False):
         slot.last_nl_pos = self.last_nl_pos
         slot.truncated = self.truncated
         slot.n_prompt_cached = self.n_prompt_cached
-        slot.n_prompt_before = self.n_prompt_processed
-        slot.t_start = self.t_start + pause
-        slot.t_prompt_last = self.t_prompt_last + pause
-        slot.t_gen_last = self.t_gen_last + pause
+        slot.earlier = self.earlier
         slot.started_at = self.started_at + pause
+
+
+def _all_of(timings: Timings) -> Earlier:
+    return Earlier(timings.prompt_n, timings.prompt_us, timings.predicted_n, timings.predicted_us, timings.n_untimed)

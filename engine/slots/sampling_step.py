@@ -14,6 +14,7 @@ from . import answer
 from .batch import Piece
 from .decoding import BROKEN
 from .ending import Endings
+from .job import CompletionJob
 from .prompt import PromptFeeder
 from .slot import DONE_PROMPT, GENERATING, Phase, Slot
 from .state import CoreState
@@ -89,31 +90,38 @@ class SamplingStep:
             for slot, _, n, _, is_prompt in piece.parts:
                 if is_prompt:
                     slot.n_prompt_processed += n
-                    if slot.n_gen == 0:
-                        slot.t_prompt_last = state.now
+                    slot.t_prompt_last = state.now
         if has_logits:
             metrics.book_prompt(state.now)
 
     def _with_children(self, rows: list[Row]) -> Sequence[Row]:
-        """Children whose parent's prompt is done share its cells, tokens and logits. In slot order."""
-        activated = False
-        for parent, row in list(rows):
-            job = parent.job
-            if parent.phase != DONE_PROMPT or job is None or not job.children:
+        """Add the children of parents that are there, with their parent's logits. In slot order."""
+        row_of = {slot.job.task: row for slot, row in rows if slot.job is not None and slot.phase == DONE_PROMPT}
+        for parent in self._state.slots:
+            if parent.phase != DONE_PROMPT or parent.job is None or not parent.job.children:
                 continue
-            for child in self._state.slots:
-                if child.waits_for(job.task):
-                    self._activate(parent, child)
-                    rows.append((child, row))
-                    activated = True
-        if activated or any(a[0].id > b[0].id for a, b in pairwise(rows)):
+            self._wake_children(parent, parent.job)
+            row = row_of.get(parent.job.task)
+            if row is not None:
+                rows += [(child, row) for child in self._state.slots if child.follows(parent.job.task)]
+        if any(a[0].id > b[0].id for a, b in pairwise(rows)):
             rows.sort(key=lambda pair: pair[0].id)
         return rows
+
+    def _wake_children(self, parent: Slot, job: CompletionJob) -> None:
+        """Let children share what their parent holds by now.
+
+        That comes after the first decode call of a batch with the prompt's end, which a full pool may have cut before.
+        """
+        for child in self._state.slots:
+            if child.waits_for(job.task):
+                self._activate(parent, child)
 
     def _activate(self, parent: Slot, child: Slot) -> None:
         """Let a child go on from where its parent's prompt ends."""
         self._state.log.slot("T", "decode", parent, f" - copying state to child {child.id}")
         self._state.cache.copy(parent.id, child.id)
+        child.sequence.skip_to(parent.n_tokens)
         child.tokens[: parent.n_tokens] = parent.held
         child.n_tokens = parent.n_tokens
         child.n_prompt_cached = parent.n_prompt_cached
@@ -146,8 +154,9 @@ class SamplingStep:
         assert job is not None
         slot.phase = GENERATING
         slot.n_gen += 1
-        if slot.n_gen == 1:
+        if slot.n_gen == slot.earlier.n_gen + 1:
             slot.t_prompt_last = slot.t_printed = state.now
+            slot.n_gen_printed = slot.earlier.n_gen
         slot.t_gen_last = state.now
         if job.params.return_tokens:
             slot.generated.append(token)

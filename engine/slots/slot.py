@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 
 from ..model.interface import TokenIds
 from ..model.sampling import Sampler
@@ -12,7 +13,7 @@ from .cell_sequence import CellSequence
 from .job import CompletionJob
 from .task import StopType, TaskParams, Timings, TokenProbs
 
-__all__ = ["DONE_PROMPT", "GENERATING", "IN_PROMPT", "Phase", "Slot"]
+__all__ = ["DONE_PROMPT", "GENERATING", "IN_PROMPT", "Earlier", "Phase", "Slot"]
 
 
 class Phase(IntEnum):
@@ -31,16 +32,31 @@ DONE_PROMPT, GENERATING = Phase.DONE_PROMPT, Phase.GENERATING
 IN_PROMPT = (Phase.STARTED, Phase.PROCESSING_PROMPT)
 
 
+class Earlier(Struct, frozen=True):
+    """What a task did before it was queued again by a retune; ``n_untimed`` is that of `Timings`."""
+
+    n_prompt: int = 0
+    prompt_us: int = 0
+    n_gen: int = 0
+    gen_us: int = 0
+    n_untimed: int = 0
+
+
+_NOTHING = Earlier()
+
+
 class Slot:
     """``tokens[:n_tokens]`` is what its KV sequence holds (mirrored once a batch is decoded); it survives `reset`.
 
     ``text``: the answer's bytes, of which the first ``n_sent`` have been released. ``generated``: the answer's tokens,
     where the request wants them. ``n_gen``: tokens sampled, ``sampled`` the last of them. ``n_predict_max``: tokens the
-    task may generate, −1 = no limit. Times (``t_*``, ``started_at``) are µs of the driver's clock. ``last_*`` describe
-    the task that ran before, None while there was none.
+    task may generate, −1 = no limit. Times (``t_*``, ``started_at``) are µs of the driver's clock. ``earlier``: of the
+    task, before a retune; ``n_prompt_processed`` and ``t_*`` tell of the time since. ``last_*`` describe the task that
+    ran before, None while there was none.
     """
 
     __slots__ = (
+        "earlier",
         "generated",
         "has_new_line",
         "has_next_token",
@@ -55,7 +71,6 @@ class Slot:
         "n_gen",
         "n_gen_printed",
         "n_predict_max",
-        "n_prompt_before",
         "n_prompt_cached",
         "n_prompt_processed",
         "n_sent",
@@ -110,8 +125,8 @@ class Slot:
         self.stopping_word = ""
         self.n_prompt_cached = 0
         self.n_prompt_processed = 0
-        self.n_prompt_before = 0  # processed before a retune
         self.n_gen = 0
+        self.earlier = _NOTHING
         self.t_start = 0
         self.t_prompt_last = 0
         self.t_gen_last = 0
@@ -157,18 +172,30 @@ class Slot:
     @property
     def prompt_us(self) -> int:
         """Time of the prompt so far (spec §7.11)."""
-        return self.t_prompt_last - self.t_start
+        return self.earlier.prompt_us + self.t_prompt_last - self.t_start
 
     @property
     def gen_us(self) -> int:
         """Time of the generation so far (spec §7.11)."""
-        return max(1, self.t_gen_last - self.t_prompt_last) if self.n_gen else 0
+        earlier = self.earlier
+        if self.n_gen == earlier.n_gen:
+            return earlier.gen_us
+        return max(1, earlier.gen_us + self.t_gen_last - self.t_prompt_last)
+
+    @property
+    def n_untimed(self) -> int:
+        """Tokens of the answer that came with a prompt's last batch, so that `gen_us` does not hold their time."""
+        return self.earlier.n_untimed + (self.n_gen > self.earlier.n_gen)
 
     def waits_for(self, parent: int) -> bool:
         """Whether it runs a child that waits for this task's prompt."""
-        return self.phase == Phase.WAIT_OTHER and self.job is not None and self.job.parent == parent
+        return self.phase == Phase.WAIT_OTHER and self.follows(parent)
+
+    def follows(self, parent: int) -> bool:
+        """Whether it runs a child of this task."""
+        return self.job is not None and self.job.parent == parent
 
     def timings(self) -> Timings:
         """The task's times and counts."""
-        processed = self.n_prompt_before + self.n_prompt_processed
-        return Timings(self.n_prompt_cached, processed, self.prompt_us, self.n_gen, self.gen_us)
+        processed = self.earlier.n_prompt + self.n_prompt_processed
+        return Timings(self.n_prompt_cached, processed, self.prompt_us, self.n_gen, self.gen_us, self.n_untimed)

@@ -78,13 +78,17 @@ class ActionTask(Struct, frozen=True):
 
 
 class Timings(Struct, frozen=True):
-    """Raw times of a task in µs and counts (spec §7.11); the HTTP face makes the rates."""
+    """Raw times of a task in µs and counts (spec §7.11); the HTTP face makes the rates.
+
+    ``n_untimed``: generated tokens whose time is that of the prompt, the first and one more for each retune.
+    """
 
     cache_n: int = 0
     prompt_n: int = 0
     prompt_us: int = 0
     predicted_n: int = 0
     predicted_us: int = 0
+    n_untimed: int = 1
 
 
 class TokenProbs(Struct, frozen=True):

@@ -18,7 +18,7 @@ def timing_lines(timings: Timings, graphs_reused: int) -> Iterator[str]:
     prompt_ms, gen_ms = timings.prompt_us / 1e3, timings.predicted_us / 1e3
     n_prompt, n_gen = timings.prompt_n, timings.predicted_n
     yield f"prompt eval time = {_times(prompt_ms, n_prompt, n_prompt)}"
-    yield f"       eval time = {_times(gen_ms, n_gen, n_gen - 1)}"
+    yield f"       eval time = {_times(gen_ms, n_gen, n_gen - timings.n_untimed)}"
     yield f"      total time = {prompt_ms + gen_ms:10.2f} ms / {n_prompt + n_gen:5d} tokens"
     yield f"   graphs reused = {graphs_reused:10d}"
 
@@ -31,7 +31,7 @@ def _times(ms: float, shown: int, counted: int) -> str:
 
 def prompt_line(slot: Slot) -> str | None:
     """The line before each further batch of a prompt that has taken three seconds."""
-    spent = slot.prompt_us
+    spent = slot.t_prompt_last - slot.t_start
     if spent < PRINT_EVERY_US or slot.job is None:
         return None
     done, share = slot.n_prompt_processed, slot.n_tokens / max(1, len(slot.job.prompt))
@@ -45,6 +45,6 @@ def generation_line(slot: Slot, now: int) -> str | None:
     if slot.n_gen < MIN_TOKENS or now - slot.t_printed < PRINT_EVERY_US:
         return None
     window = 1e6 / (now - slot.t_printed) * (slot.n_gen - slot.n_gen_printed)
-    rate = 1e6 * (slot.n_gen - 1) / slot.gen_us
+    rate = 1e6 * (slot.n_gen - slot.n_untimed) / slot.gen_us
     slot.t_printed, slot.n_gen_printed = now, slot.n_gen
     return f"n_gen = {slot.n_gen:6d}, tg = {rate:6.2f} t/s, tg_3s = {window:6.2f} t/s"

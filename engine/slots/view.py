@@ -177,7 +177,8 @@ def _slot_view(slot: Slot) -> SlotView:
         slot.truncated,
         None,
         (slot.t_prompt_last - slot.t_start) / 1e6,
-        (slot.t_gen_last - slot.t_prompt_last) / 1e6 if slot.n_gen else 0.0,
+        slot.gen_us / 1e6,
+        slot.n_untimed,
         slot.started_at / 1e6,
     )
 

@@ -131,6 +131,18 @@ def test_one_that_lost_its_slot_waits_from_then_on_and_keeps_its_speed(start: St
     assert min(fast) > 0.6 * max(fast)
 
 
+def test_speed_after_a_retune_leaves_out_what_the_prompt_took_again(start: Start) -> None:
+    backend = start("-c 2048 -np 2", pace=DeviceProfile("slow prompts", "for tests", 10.0, 0.0, 400.0, 0.0))
+    (ticket,) = fire(backend, n_predict=30)
+    until(backend, lambda: (ticket.view().n_decoded or 0) > 5)
+    backend.retune(LaunchFlags(ctx_size=2048, parallel=1)).result(20)
+    until(backend, lambda: ticket.view().state is RequestState.GENERATING)
+    until(backend, lambda: (ticket.view().n_decoded or 0) > 15)
+    assert (ticket.view().tokens_per_second or 0) > 50
+    until(backend, all_over([ticket]))
+    assert (ticket.view().tokens_per_second or 0) > 50
+
+
 def test_a_prompt_is_seen_while_it_is_worked_on_whenever_one_looks(start: Start) -> None:
     backend = start("-c 512 -np 1", pace=DeviceProfile("slow prompts", "for tests", 1.0, 0.0, 400.0, 0.0))
     first, second = (fire(backend, words, n_predict=5)[0] for words in ("one", "another"))

@@ -10,6 +10,7 @@ from slotview.engine.backend import RetuneReport
 from slotview.engine.events import Retuned, TaskStarted
 from slotview.engine.retune_preview import preview_of
 from slotview.engine.slots.core import Core
+from slotview.engine.slots.timing_values import timing_values
 from slotview.engine.snapshot import SlotState
 from tests.engine.slots.desk import STEP_US, Desk, numbered, plan_of
 
@@ -80,7 +81,20 @@ def test_times_of_generation_stand_still_until_it_goes_on() -> None:
     assert after.state is SlotState.PROMPT
     assert before.n_decoded
     assert after.generation_seconds == before.generation_seconds == (before.n_decoded - 1) * STEP_US / 1e6
-    assert after.prompt_seconds == before.prompt_seconds
+    assert (after.n_prompt_processed, after.prompt_seconds) == (128, 2 * STEP_US / 1e6)
+
+
+def test_speed_after_a_retune_is_that_of_generation_alone() -> None:
+    desk = Desk(parallel=1, ctx_size=1024, batch=64)
+    task = desk.ask(numbered(300), n_predict=20)
+    desk.step(10)
+    retune(desk, parallel=1, ctx_size=2048, batch=64)
+    desk.run()
+    values = timing_values(desk.final(task).timings)
+    assert values["predicted_n"] == 20
+    assert values["predicted_per_second"] == pytest.approx(1e6 / STEP_US)
+    assert values["prompt_n"] == 300 + 306  # processed twice, the second time with what had been generated
+    assert values["prompt_ms"] == 10 * STEP_US / 1e3
 
 
 @pytest.mark.parametrize("chain", [{"repeat_penalty": 1.3}, {"mirostat": 2, "mirostat_eta": 0.5}])
