@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from ..backend import BackendError
 from ..context import LaunchFlags
@@ -12,7 +10,7 @@ from ..flag import Kind
 from ..flag_table import FLAGS
 from ..flags import FlagError, parse_flags
 
-__all__ = ["address_of", "api_key_of", "command_to_copy", "model_path", "split_arguments", "url_of"]
+__all__ = ["address_of", "model_path", "option", "split_arguments", "url_of", "without_launch"]
 
 LEFT_AS_THEY_ARE = ("launch.fit_ctx", "launch.fit_target")
 """No retune changes them, and llama-server takes more forms of them, such as a target for each device."""
@@ -22,14 +20,19 @@ LAUNCH = {
     if flag.field.startswith("launch.") and flag.field not in LEFT_AS_THEY_ARE
     for name in (*flag.names, *flag.negative)
 }
-SECRETS = {"--api-key": "LLAMA_API_KEY", "--hf-token": "HF_TOKEN", "-hft": "HF_TOKEN"}
+VARIABLES = frozenset(
+    name for flag in LAUNCH.values() for name in (flag.env, flag.env.replace("LLAMA_ARG_", "LLAMA_ARG_NO_"))
+)
 MODEL_NAMES = ("-m", "--model")
 EVERYWHERE = ("0.0.0.0", "::")
 """Hosts that stand for all addresses of this machine."""
 
 
-def split_arguments(words: Sequence[str]) -> tuple[LaunchFlags, list[str]]:
-    """Separate the launch flags from the other words of a command line. Raises `BackendError` if a flag is invalid."""
+def split_arguments(words: Sequence[str], environ: Mapping[str, str]) -> tuple[LaunchFlags, list[str]]:
+    """Separate the launch flags, also those in the environment, from the other words of a command line.
+
+    Raises `BackendError` if a flag is invalid.
+    """
     launch: list[str] = []
     others: list[str] = []
     rest = list(words)
@@ -43,14 +46,21 @@ def split_arguments(words: Sequence[str]) -> tuple[LaunchFlags, list[str]]:
         if flag.kind is not Kind.SWITCH and "=" not in word and rest:
             launch.append(rest.pop(0))
     try:
-        return parse_flags(launch).launch, others
+        return parse_flags(launch, {name: environ[name] for name in VARIABLES & environ.keys()}).launch, others
     except FlagError as error:
         raise BackendError(str(error)) from None
 
 
-def model_path(words: Sequence[str]) -> str | None:
-    """The model file named in a command line."""
-    return option(words, *MODEL_NAMES)
+def without_launch(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a child whose command line holds all launch flags: a variable left in it would bring back
+    what a retune has set to its default.
+    """
+    return {name: value for name, value in environ.items() if name not in VARIABLES}
+
+
+def model_path(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
+    """The model file that a command line or the environment names."""
+    return option(words, *MODEL_NAMES) or environ.get("LLAMA_ARG_MODEL")
 
 
 def option(words: Sequence[str], *names: str) -> str | None:
@@ -86,32 +96,3 @@ def url_of(words: Sequence[str], environ: Mapping[str, str], port: int) -> str:
     secure = option(words, "--ssl-cert-file") or environ.get("LLAMA_ARG_SSL_CERT_FILE")
     prefix = option(words, "--api-prefix") or environ.get("LLAMA_ARG_API_PREFIX") or ""
     return f"http{'s' if secure else ''}://{host}:{port}{prefix}"
-
-
-def api_key_of(words: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """The first of its API keys, which we need to watch it."""
-    told = option(words, "--api-key") or environ.get("LLAMA_API_KEY")
-    if told:
-        return told.split(",")[0]
-    path = option(words, "--api-key-file") or environ.get("LLAMA_ARG_API_KEY_FILE")
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines() if path else []
-    except (OSError, UnicodeError):
-        return None
-    return next((line for line in lines if line and not line.startswith("#")), None)
-
-
-def command_to_copy(words: Sequence[str]) -> str:
-    """The command line for a shell, with secrets replaced by the variables that may hold them."""
-    shown: list[str] = []
-    rest = iter(words)
-    for word in rest:
-        name, equals, _ = word.partition("=")
-        variable = SECRETS.get(name.replace("_", "-"))
-        if variable is None:
-            shown.append(shlex.quote(word))
-            continue
-        if not equals:
-            next(rest, None)
-        shown += [name, f'"${variable}"']
-    return " ".join(shown)

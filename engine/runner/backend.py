@@ -27,10 +27,11 @@ from ..memory import total_memory
 from ..remote.backend import RemoteBackend
 from ..retune_preview import planned
 from ..snapshot import Health, HealthState, SlotDetails, Snapshot
-from .arguments import address_of, api_key_of, command_to_copy, model_path, split_arguments, url_of
+from .arguments import address_of, model_path, split_arguments, url_of, without_launch
 from .last_words import how_it_ended
 from .log_reader import LogReader
 from .process import ServerProcess, find_binary
+from .secrets import api_key_of, command_to_copy, hiding
 from .view import completed, lost_requests, lost_tokens
 
 __all__ = ["RunnerBackend"]
@@ -54,8 +55,9 @@ class RunnerBackend:
 
     def __init__(self, arguments: Sequence[str], *, server_bin: str | None = None) -> None:
         self._binary = find_binary(server_bin)
-        self._flags, self._others = split_arguments(arguments)
+        self._flags, self._others = split_arguments(arguments, os.environ)
         self._host, self._port = address_of(self._others, os.environ)
+        self._hide = hiding(self._others, os.environ)
         self._facts: ModelFacts | None = None
         self._ring = EventRing()
         self._lock = Lock()
@@ -64,10 +66,11 @@ class RunnerBackend:
         self._interval = INTERVAL
         self._process: ServerProcess | None = None
         self._remote: RemoteBackend | None = None
-        self._log = LogReader(time.monotonic)
+        self._log = LogReader(time.monotonic, self._hide)
         self._last = Snapshot(health=Health(HealthState.CONNECTING, "starting llama-server"))
         self._ended: Health | None = None
         self._closed = False
+        self._watcher(self._port or 1)  # what it cannot use is said before anything starts
 
     @property
     def capabilities(self) -> Capabilities:
@@ -89,7 +92,7 @@ class RunnerBackend:
         """Read the sizes for the preview from the model file, if the command line names one."""
         from ..loading import StartError, facts_of_file
 
-        path = model_path(self._others)
+        path = model_path(self._others, os.environ)
         if path is not None:
             try:
                 self._facts = facts_of_file(path)
@@ -101,15 +104,23 @@ class RunnerBackend:
         extra = [word for word in ("--metrics",) if word not in self._others]
         if not {"-lv", "--verbosity", "--log-verbosity", "-v", "--verbose"} & set(self._others):
             extra += ["-lv", "4"]  # only the trace lines reveal the pool's size
-        self._log = LogReader(time.monotonic)
+        self._log = LogReader(time.monotonic, self._hide)
         words = [*self._others, *flags.arguments(), *extra]
-        process = ServerProcess(self._binary, words, self._hear, host=self._host, port=self._port)
-        url, key = url_of(self._others, os.environ, process.port), api_key_of(self._others, os.environ)
-        remote = RemoteBackend(url, api_key=key, interval=self._interval, backoff=False)
+        environ = without_launch(os.environ)
+        process = ServerProcess(self._binary, words, self._hear, host=self._host, port=self._port, environ=environ)
+        remote = self._watcher(process.port)
         with self._lock:
             self._process, self._remote, self._heard, self._ended = process, remote, 0, None
             self._flags = flags
         remote.start()
+
+    def _watcher(self, port: int) -> RemoteBackend:
+        """What looks at the child. Raises `BackendError` for an address or a key that it cannot use."""
+        url, key = url_of(self._others, os.environ, port), api_key_of(self._others, os.environ)
+        try:
+            return RemoteBackend(url, api_key=key, interval=self._interval, backoff=False)
+        except ValueError as error:
+            raise BackendError(f"the server could not be watched: {error}") from None
 
     def _hear(self, line: str) -> None:
         self._ring.extend(self._log.read(line))
@@ -137,7 +148,7 @@ class RunnerBackend:
         """How the child ended by itself, with its last words."""
         if self._ended is not None:
             return self._ended
-        message = how_it_ended(process.exit_code or 0, process.last_words(40))
+        message = self._hide(how_it_ended(process.exit_code or 0, process.last_words(40)))
         advice = "see the log; press t to start it again, with these flags or others, q to quit"
         with self._lock:
             if self._ended is None:

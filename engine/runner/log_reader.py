@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ..events import ContextShifted, Event, HowChosen, LogLine, PoolFull, Purged, SlotChosen
+from .log_line import read_line
 
 __all__ = ["ChildFacts", "LogReader"]
 
-LINE = re.compile(r"^\d+\.\d\d\.\d{3}\.\d{3} ([IWED]) (.*)$")
 SLOT = re.compile(r"^slot +\S+: id +(\d+) \| task (-?\d+) \| (.*)$")
 INITIALIZING = re.compile(r"initializing, n_slots = (\d+), n_ctx_slot = (\d+), kv_unified = '(true|false)'")
 CONTEXT = re.compile(r"^llama_context: (n_ctx|n_ctx_seq|n_batch|n_ubatch) += (\d+)$")
@@ -41,24 +41,26 @@ class ChildFacts(Struct, frozen=True):
 
 
 class LogReader:
-    """Reads lines one by one. ``now`` returns the time for events, in seconds of the watcher's clock."""
+    """Reads lines one by one. ``now`` returns the time for events, in seconds of the watcher's clock; ``hide`` takes
+    out of a line what must not be shown.
+    """
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], hide: Callable[[str], str] = str) -> None:
         self.facts = ChildFacts()
         self._now = now
+        self._hide = hide
         self._chosen: dict[int, tuple[HowChosen, float | None, float | None]] = {}
 
     def read(self, line: str) -> list[Event]:
         """Read a line and return what happened, including the line itself if it is worth showing."""
-        found = LINE.match(line)
-        level, text = (found[1], found[2]) if found else ("I", line)
+        level, text = read_line(line)
         events: list[Event] = []
         if slot := SLOT.match(text):
             events += self._slot_line(int(slot[1]), int(slot[2]), slot[3])
         else:
             events += self._server_line(text)
-        if not found or text.startswith(SHOWN_PREFIXES) or level in "WE":
-            events.append(LogLine(self._now(), level, text))
+        if level in (None, "W", "E") or text.startswith(SHOWN_PREFIXES):
+            events += [LogLine(self._now(), level or "I", part) for part in self._hide(text).split("\n")]
         return events
 
     def _slot_line(self, slot: int, task: int, text: str) -> list[Event]:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Thread
 
@@ -57,7 +57,9 @@ def without_address(arguments: Sequence[str]) -> list[str]:
 
 
 class ServerProcess:
-    """One run of the server. ``on_line`` is called for each log line, in a thread of its own; port None = any free."""
+    """One run of the server. ``on_line`` is called for each log line, in a thread of its own; port None = any free;
+    ``environ`` None = as ours.
+    """
 
     def __init__(
         self,
@@ -67,6 +69,7 @@ class ServerProcess:
         *,
         host: str = "127.0.0.1",
         port: int | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.port = port or free_port()
         self.lines: deque[str] = deque(maxlen=KEPT_LINES)
@@ -77,6 +80,7 @@ class ServerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            env=environ,
             start_new_session=os.name != "nt",
         )
         self._reader = Thread(target=self._read, name="slotview-child-log", daemon=True)

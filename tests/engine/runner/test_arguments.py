@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from slotview.engine.backend import BackendError
-from slotview.engine.runner.arguments import (
-    address_of,
-    api_key_of,
-    command_to_copy,
-    model_path,
-    split_arguments,
-    url_of,
-)
+from slotview.engine.runner.arguments import address_of, model_path, split_arguments, url_of, without_launch
 
 
 @pytest.mark.parametrize(
@@ -37,7 +28,7 @@ def test_where_the_child_listens(words: list[str], environ: dict[str, str], url:
 
 def test_a_retune_leaves_the_targets_of_each_device_as_they_are() -> None:
     words = ["-m", "x.gguf", "--fit-target", "512,1024", "-np", "2", "-fitc", "2048"]
-    launch, others = split_arguments(words)
+    launch, others = split_arguments(words, {})
     assert launch.arguments() == ["-np", "2"]
     assert others == ["-m", "x.gguf", "--fit-target", "512,1024", "-fitc", "2048"]
 
@@ -55,25 +46,27 @@ def test_an_address_that_nobody_can_listen_at_is_said_before_anything_starts(wor
         address_of(words, {})
 
 
-def test_the_key_of_the_child(tmp_path: Path) -> None:
-    file = tmp_path / "keys"
-    file.write_text("# our keys\n\nk4\nk5\n")
-    assert api_key_of(["--api-key", "k1,k2"], {"LLAMA_API_KEY": "k3"}) == "k1"
-    assert api_key_of(["--api-key=k1"], {}) == "k1"
-    assert api_key_of(["--api_key", "k1"], {}) == "k1"
-    assert api_key_of([], {"LLAMA_ARG_API_KEY_FILE": str(file)}) == "k4"
-    assert api_key_of([], {"LLAMA_API_KEY": "k3"}) == "k3"
-    assert api_key_of(["--api-key-file", str(file)], {}) == "k4"
-    assert api_key_of(["--api-key-file", str(tmp_path / "none")], {}) is None
-    assert api_key_of(["--api-key"], {}) is None
-
-
-def test_the_command_to_copy_has_no_secret_and_can_be_pasted() -> None:
-    words = ["llama-server", "-m", "my model.gguf", "--api_key", "secret", "--hf-token=secret", "-np", "2"]
-    expected = 'llama-server -m \'my model.gguf\' --api_key "$LLAMA_API_KEY" --hf-token "$HF_TOKEN" -np 2'
-    assert command_to_copy(words) == expected
-    assert command_to_copy(["--api-key"]) == '--api-key "$LLAMA_API_KEY"'
-
-
 def test_an_option_without_its_value_is_left_to_the_server_to_refuse() -> None:
-    assert model_path(["-m"]) is None
+    assert model_path(["-m"], {}) is None
+
+
+def test_variables_count_as_launch_flags_and_none_is_left_to_undo_a_retune() -> None:
+    environ = {
+        "LLAMA_ARG_CTX_SIZE": "2048",
+        "LLAMA_ARG_N_PARALLEL": "2",
+        "LLAMA_ARG_KV_UNIFIED": "1",
+        "LLAMA_ARG_FIT_TARGET": "512",
+        "LLAMA_ARG_THREADS": "x",
+    }
+    launch, others = split_arguments(["-np", "3", "-m", "x.gguf"], environ)
+    assert launch.arguments() == ["-c", "2048", "-np", "3", "-kvu"]
+    assert others == ["-m", "x.gguf"]
+    left = without_launch({**environ, "LLAMA_ARG_NO_KV_UNIFIED": "1"})
+    assert left == {"LLAMA_ARG_FIT_TARGET": "512", "LLAMA_ARG_THREADS": "x"}
+    with pytest.raises(BackendError, match="LLAMA_ARG_N_PARALLEL"):
+        split_arguments([], {"LLAMA_ARG_N_PARALLEL": "many"})
+
+
+def test_the_model_may_be_named_by_a_variable() -> None:
+    assert model_path([], {"LLAMA_ARG_MODEL": "x.gguf"}) == "x.gguf"
+    assert model_path(["-m", "y.gguf"], {"LLAMA_ARG_MODEL": "x.gguf"}) == "y.gguf"

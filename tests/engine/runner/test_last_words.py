@@ -26,6 +26,8 @@ IDLE = "1.00.085.386 I srv  update_slots: all slots are idle"
             "llama-server ended with exit code 1: "
             "gguf_init_from_file: failed to open GGUF file 'no.gguf' (No such file or directory)",
         ),
+        (1, [f"\x1b[34m{MISSING[1][:12]}\x1b[0m \x1b[31mE \x1b[0mwrong"], "llama-server ended with exit code 1: wrong"),
+        (1, [MISSING[0][13:], "E llama: wrong"], "llama-server ended with exit code 1: llama: wrong"),
         (1, FLAG, f"llama-server ended with exit code 1: {FLAG[0]}"),
         (0, [IDLE, ""], "llama-server ended with exit code 0: srv update_slots: all slots are idle"),
         (3, [], "llama-server ended with exit code 3"),

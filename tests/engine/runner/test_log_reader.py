@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,53 @@ def test_the_log_tells_why_a_slot_was_chosen_and_what_was_lost() -> None:
     assert ContextShifted(5.0, 2, 7, 10, 245, 122) in events
     assert Purged(5.0, 0, 119) in events
     assert PoolFull(5.0, 0) in events
+
+
+def as_json(line: str) -> str:
+    text = line[len("0.00.145.529 I ") :]
+    level = {"I": "info", "W": "warn", "E": "error"}[line[len("0.00.145.529 ")]]
+    return json.dumps({"type": "log", "time": 1, "level": level, "msg": f"{text}\n"}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(lambda line: line[len("0.00.145.529 ") :], id="no-log-timestamps"),
+        pytest.param(lambda line: line[len("0.00.145.529 I ") :], id="no-log-prefix"),
+        pytest.param(
+            lambda line: f"\x1b[34m{line[:12]}\x1b[0m \x1b[32m{line[13:15]}\x1b[0m{line[15:]}", id="log-colors"
+        ),
+        pytest.param(as_json, id="log-jsonl"),
+    ],
+)
+def test_however_the_log_is_written_it_tells_the_same(written: Callable[[str], str]) -> None:
+    plain, events = read(UNIFIED)
+    reader, same = read("\n".join(map(written, UNIFIED.splitlines())))
+    assert reader.facts == plain.facts
+    assert [event for event in same if not isinstance(event, LogLine)] == [
+        event for event in events if not isinstance(event, LogLine)
+    ]
+    shown = [event.text for event in same if isinstance(event, LogLine)]
+    assert [text for text in shown if text.startswith(("srv", "slot"))] == [
+        event.text for event in events if isinstance(event, LogLine)
+    ]
+
+
+def test_a_message_of_several_lines_in_json_is_several_lines() -> None:
+    told = read(r'{"type":"log","time":1,"level":"error","msg":"srv  init: one\ntwo\n"}')[1]
+    assert told == [LogLine(5.0, "E", "srv  init: one"), LogLine(5.0, "E", "two")]
+
+
+def test_a_line_that_only_looks_like_json_or_a_level_is_shown_as_it_is() -> None:
+    assert read('{"type":"log" and no more')[1] == [LogLine(5.0, "I", '{"type":"log" and no more')]
+    assert read("I am a line of a template")[1] == [LogLine(5.0, "I", "I am a line of a template")]
+
+
+def test_a_secret_in_the_log_is_not_shown() -> None:
+    reader = LogReader(lambda: 5.0, lambda text: text.replace("key1", "***"))
+    (line,) = reader.read("0.00.145.529 I srv  main: started with --api-key key1")
+    assert isinstance(line, LogLine)
+    assert line.text == "srv  main: started with --api-key ***"
 
 
 def test_the_librarys_chatter_is_not_shown_but_what_a_crash_says_is() -> None:

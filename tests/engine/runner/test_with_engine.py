@@ -98,3 +98,39 @@ def test_a_child_is_watched_restarted_killed_started_again_and_ended(backend: Ru
     notices = [(event.severity, event.text) for event in told if isinstance(event, Notice)]
     assert notices.count(("information", "restarting llama-server")) == 2
     assert [text for severity, text in notices if severity == "error"] == [ended.health.message]
+
+
+@pytest.mark.parametrize(
+    "words", [("--api-key", "schlüssel"), ("--host", "a b"), ("--host", "localhost:90"), ("--api-prefix", "x y")]
+)
+def test_a_server_that_could_not_be_watched_is_not_started(words: tuple[str, ...]) -> None:
+    with pytest.raises(BackendError, match="could not be watched") as told:
+        RunnerBackend(words, server_bin=sys.executable)
+    assert "\n" not in str(told.value)
+    assert "schlüssel" not in str(told.value)
+
+
+def test_what_a_server_prints_is_read_and_shown_without_its_key(tmp_path: Path) -> None:
+    server = tmp_path / "llama-server"
+    server.write_text('#!/bin/sh\necho "0.00.000.001 E srv  main: started with $*"\nexit 3\n')
+    server.chmod(0o755)
+    backend = RunnerBackend(["--api-key", "k3y"], server_bin=str(server))
+    backend.start()
+    ended = when(backend, lambda snapshot: snapshot.health.state is HealthState.ENDED)
+    backend.close()
+    texts = [ended.health.message, *map(str, backend.events(0).events)]
+    assert any("--api-key ***" in text for text in texts[1:])
+    assert not any("k3y" in text for text in texts)
+
+
+def test_a_retune_undoes_what_a_variable_had_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLAMA_ARG_KV_UNIFIED", "1")
+    monkeypatch.setenv("LLAMA_ARG_N_PARALLEL", "2")
+    server = tmp_path / "llama-server"
+    server.write_text('#!/bin/sh\necho "variable ${LLAMA_ARG_KV_UNIFIED-gone} $*"\n')
+    server.chmod(0o755)
+    backend = RunnerBackend([], server_bin=str(server))
+    assert backend.flags == LaunchFlags(parallel=2, kv_unified=True)
+    with pytest.raises(BackendError, match="variable gone --metrics"):
+        backend.retune(LaunchFlags()).result(20)
+    backend.close()
