@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from ..plural import plural
+
 __all__ = ["Arrival", "Lengths", "Workload", "WorkloadError", "burst", "parse_workload", "poisson"]
 
 MOST_REQUESTS = 100_000
@@ -70,7 +72,7 @@ def burst(
     dice = random.Random(seed)
     moments = (every * number for number in range(times) for _ in range(count))
     again = f", {times} times, every {every:g} s" if times > 1 else ""
-    about = f"{count} requests at once{again}: {prompt} prompt and {answer} answer tokens"
+    about = f"{plural(count, 'request')} at once{again}: {prompt} prompt and {answer} answer tokens"
     return Workload(about, tuple(_arrivals(moments, prompt, answer, dice)), shared, seed)
 
 

@@ -161,7 +161,9 @@ def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help=
 def plan(
     context: typer.Context,
     workload: Annotated[str, typer.Argument(help="burst n=8 …, or poisson rate=0.5 seconds=60 …")],
-    slots: Annotated[str, typer.Option("--slots", help="numbers of slots to try")] = "1,2,4,8",
+    slots: Annotated[
+        str | None, typer.Option("--slots", help="numbers of slots to try (default 1,2,4,8, or that of -np)")
+    ] = None,
 ) -> None:
     """Run a workload in virtual time with several numbers of slots, split and unified, and compare.
 

@@ -37,8 +37,11 @@ def load_config() -> Settings | None:
         fail(error, 2)
 
 
-def read_flags(words: Sequence[str]) -> EngineFlags:
-    """Parse the engine's options and print their warnings; exits with one line if they are invalid."""
+def read_flags(words: Sequence[str], *, check: bool = True) -> EngineFlags:
+    """Parse the engine's options and print their warnings; exits with one line if they are invalid.
+
+    ``check``: or if no model could start with them.
+    """
     from slotview.engine.context import ContextError
     from slotview.engine.flags import FlagError, parse_flags
     from slotview.engine.loading import check_flags
@@ -47,7 +50,8 @@ def read_flags(words: Sequence[str]) -> EngineFlags:
     try:
         flags = parse_flags(words, os.environ)
         profile(flags.pace)
-        check_flags(flags)
+        if check:
+            check_flags(flags)
     except (FlagError, UnknownProfileError, ContextError) as error:
         fail(error, 2)
     for warning in flags.warnings:

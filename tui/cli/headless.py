@@ -10,6 +10,8 @@ from .common import DEFAULT_PACE, fail, read_flags
 
 __all__ = ["complete_once", "print_plan", "start_server"]
 
+USUAL_SLOTS = (1, 2, 4, 8)
+
 
 def start_server(words: Sequence[str]) -> None:
     """``slotview serve``: the HTTP face."""
@@ -35,7 +37,7 @@ def complete_once(prompt: str, words: Sequence[str]) -> None:
     sys.stdout.write("\n")
 
 
-def print_plan(workload: str, slots: str, words: Sequence[str]) -> None:
+def print_plan(workload: str, slots: str | None, words: Sequence[str]) -> None:
     """``slotview plan``: how several numbers of slots do under a workload, as a table on stdout."""
     from slotview.engine.lab.plan import run_plan, spread
     from slotview.engine.lab.report import format_plan
@@ -43,20 +45,26 @@ def print_plan(workload: str, slots: str, words: Sequence[str]) -> None:
     from slotview.engine.loading import StartError, bundled_model, core_options, facts_of_file
     from slotview.engine.pace import profile
 
-    flags = read_flags(words)
+    flags = read_flags(words, check=False)
+    device = profile(flags.pace or DEFAULT_PACE)
+    if device is None:
+        fail(f"--pace {flags.pace}: a plan takes its times from a device; use --pace {DEFAULT_PACE}", 2)
     try:
-        numbers = _numbers(slots)
+        numbers = _numbers(slots, flags.launch.parallel)
         asked = parse_workload(workload)
         facts = facts_of_file(flags.model or str(bundled_model()))
     except (ValueError, WorkloadError, StartError) as error:
         fail(error, 2)
-    device = profile(flags.pace or DEFAULT_PACE) or profile(DEFAULT_PACE)
     result = run_plan(spread(flags.launch, numbers), asked, device, facts, options=core_options(flags))
+    if all(row.error for row in result.rows):
+        fail(result.rows[0].error, 2)
     print(format_plan(result, shutil.get_terminal_size().columns))
 
 
-def _numbers(slots: str) -> list[int]:
-    """Parse the numbers of slots to try. Raises `ValueError`."""
+def _numbers(slots: str | None, parallel: int) -> list[int]:
+    """The numbers of slots to try: as listed, else that of ``-np``, else the usual ones. Raises `ValueError`."""
+    if slots is None:
+        return list(USUAL_SLOTS) if parallel < 0 else [parallel]
     try:
         return [int(number) for number in slots.split(",")]
     except ValueError:

@@ -11,6 +11,7 @@ def test_a_burst_comes_at_once() -> None:
     workload = burst(3, Lengths(20), Lengths(5), times=2, every=1.5)
     assert [arrival.at for arrival in workload.arrivals] == [0.0, 0.0, 0.0, 1.5, 1.5, 1.5]
     assert [arrival.n_answer for arrival in workload.arrivals] == [5] * 6
+    assert burst(1, Lengths(20), Lengths(5)).about == "1 request at once: 20 prompt and 5 answer tokens"
     assert workload.about == "3 requests at once, 2 times, every 1.5 s: 20 prompt and 5 answer tokens"
 
 

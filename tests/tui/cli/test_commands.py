@@ -81,6 +81,9 @@ def test_the_shell_offers_the_engines_options_where_they_are_taken(typed: str, o
         (("attach", "http://x", "--once", "--record", "x"), "a single look goes to a file with --once --json > FILE"),
         (("complete", "hi", "--lora", "x"), "no LoRA adapters"),
         (("plan", "burst n=8", "--slots", "1,x"), "--slots 1,x: give whole numbers"),
+        (("plan", "burst n=8", "--slots", "0,300"), "-np 0: invalid value for n_parallel"),
+        (("plan", "burst n=8", "-c", "-5"), "-c -5: a context cannot be negative"),
+        (("plan", "burst n=8", "--pace", "off"), "--pace off: a plan takes its times from a device; use --pace m4-9b"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(words: tuple[str, ...], told: str) -> None:
@@ -215,3 +218,15 @@ def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(
         main()
     assert ended.value.code == 130
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_plan_tries_the_number_of_slots_that_was_given() -> None:
+    done = slotview("plan", "burst n=3 prompt=5 answer=2", "-np", "3", "-c", "512", "-b", "3")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[:3] for line in done.stdout.splitlines()[3:5]] == [
+        ["3", "split", "256"],
+        ["3", "unified", "512"],
+    ]
+    usual = slotview("plan", "burst n=1 prompt=5 answer=2", "-c", "512", "-b", "3").stdout
+    assert [line.split()[0] for line in usual.splitlines()[3:6]] == ["1", "2", "2"]
+    assert "does not start: -c 512 -np 4 -b 3: -b 3: the batch must hold one token of each slot" in usual
