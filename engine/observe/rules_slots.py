@@ -62,12 +62,13 @@ def shifting(scene: Scene) -> Finding | None:
     told = Counter((shift.slot, shift.task) for shift in scene.memory.shifts)
     for slot in scene.busy:
         track = scene.tracks.get(slot.id)
-        times = max(told[slot.id, -1 if slot.task is None else slot.task], track.n_drops if track else 0)
-        if times >= 2:
+        n_told, n_seen = told[slot.id, -1 if slot.task is None else slot.task], track.n_shifts if track else 0
+        if max(n_told, n_seen) >= 2:
+            times = f"{n_told} times" if n_told >= n_seen else f"at least {n_seen} times"
             return Finding(
                 "context-shift",
                 f"slot {slot.id} forgets its oldest tokens to go on (task {_task(slot)})",
-                f"context shifted {times} times; {_counts(slot)}",
+                f"context shifted {times}; {_counts(slot)}",
                 "limit the answer (n_predict), or give the slot a larger context",
                 slots=(slot.id,),
             )

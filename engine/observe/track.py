@@ -11,6 +11,8 @@ from .stalls import StallWatch
 
 __all__ = ["Growth", "TaskTrack"]
 
+STEP = 8  # tokens: more than one step adds to a slot, but for guesses
+
 
 class Growth(Struct):
     """What one answer added to a task: tokens decoded, prompt tokens processed, and when work on the latter began."""
@@ -23,8 +25,8 @@ class Growth(Struct):
 class TaskTrack(Struct):
     """What is known about the task in a slot; counts are those of the latest answer that contained them, fallen or not.
 
-    ``begun``: the task was seen to begin, so that all its tokens are new. ``n_drops``: how often the slot held fewer
-    tokens than before while its answer was growing.
+    ``begun``: the task was seen to begin, so that all its tokens are new. ``beside``: the
+    fewest tokens that were held beside those decoded. ``n_shifts``: answers before which the context was shifted.
     """
 
     slot: int
@@ -38,7 +40,8 @@ class TaskTrack(Struct):
     sampled: bool = False
     unlimited: bool = False
     started_at: float | None = None
-    n_drops: int = 0
+    beside: int | None = None
+    n_shifts: int = 0
     generation: GenerationSpeed = field(default_factory=GenerationSpeed)
     prompt: PromptSpeed = field(default_factory=PromptSpeed)
     stall: StallWatch = field(default_factory=StallWatch)
@@ -91,13 +94,20 @@ class TaskTrack(Struct):
         self.n_decoded = decoded
 
     def _tokens(self, slot: SlotView) -> None:
-        """Count how often the slot holds fewer tokens while its answer grows: the context was shifted (spec §6.2)."""
+        """Count context shifts: a slot that was full holds fewer tokens beside its answer (spec §6.2).
+
+        Fewer tokens alone are none: those that a draft model guessed are held until they are checked.
+        """
         if slot.n_tokens is None:
             return
-        grows = slot.n_decoded is None or slot.n_decoded >= (self.n_decoded or 0)
-        if self.sampled and grows and self.n_tokens is not None and slot.n_tokens < self.n_tokens:
-            self.n_drops += 1
         self.n_tokens = slot.n_tokens
+        if not slot.n_decoded:
+            return
+        beside = slot.n_tokens - slot.n_decoded
+        least = beside if self.beside is None else self.beside
+        if slot.n_ctx is not None and least + slot.n_decoded >= slot.n_ctx - STEP and beside < least - STEP:
+            self.n_shifts += 1
+        self.beside = min(least, beside)
 
     def rate(self, slot: SlotView, stall_after: float) -> SlotRate:
         """The task's speeds, from the engine's own times if known, else from the times of the answers."""

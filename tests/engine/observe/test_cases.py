@@ -250,7 +250,7 @@ def test_c46_endless_generation_is_a_saw_tooth_without_a_limit() -> None:
         generating(0, 7, n, n_tokens=tokens, n_ctx=512, unlimited=True) for tokens, n in zip(held, decoded, strict=True)
     ]
     seen = watch(look(float(t), slot) for t, slot in enumerate(slots))
-    assert "shifted 2 times" in found(seen, "context-shift").evidence
+    assert "shifted at least 2 times" in found(seen, "context-shift").evidence
 
 
 def test_c46_more_decoded_than_the_context_holds_is_said() -> None:

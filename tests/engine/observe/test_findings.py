@@ -305,6 +305,21 @@ def test_counts_that_jump_back_and_forth_are_no_context_shift() -> None:
     assert "context-shift" not in keys(watch(looks))
 
 
+@pytest.mark.parametrize("n_ctx", [2048, 804])
+def test_guesses_of_a_draft_model_that_come_and_go_are_no_context_shift(n_ctx: int) -> None:
+    """As measured: guesses are held while they are checked, and most of them go again."""
+    seen = [(686, 37), (739, 51), (714, 65), (757, 70), (725, 76), (800, 94), (750, 101)]
+    looks = (look(t, generating(0, 1, n, n_tokens=held, n_ctx=n_ctx)) for t, (held, n) in enumerate(seen))
+    assert "context-shift" not in keys(watch(looks))
+
+
+def test_a_context_shift_is_seen_although_the_slot_holds_more_than_before() -> None:
+    seen = [(300, 100), (485, 412), (500, 555)]  # in between it was full, and half of it was dropped
+    looks = (look(t, generating(0, 1, n, n_tokens=held, n_ctx=512)) for t, (held, n) in enumerate(seen))
+    evidence = "context shifted at least 2 times; 555 decoded, 500 of 512 held"
+    assert found(watch(looks), "context-shift").evidence == evidence
+
+
 def test_errors_stand_first() -> None:
     grave = Finding("grave", "text", "evidence", "advice", severity="error")
     keeper = FindingKeeper([Rule(lambda _: SCENE_FINDING, after=0.0), Rule(lambda _: grave, after=0.0)])
