@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from .snapshot import SlotState, SlotView, Totals
 
-__all__ = ["counters_fell", "counters_moved", "ids_began_again"]
+__all__ = ["counters_fell", "counters_moved", "ids_began_again", "ids_fell", "slots_are_fresh"]
 
 
 def ids_began_again(before: Iterable[SlotView], after: Iterable[SlotView]) -> bool:
@@ -15,9 +15,17 @@ def ids_began_again(before: Iterable[SlotView], after: Iterable[SlotView]) -> bo
     A waiting task may start after a younger one (spec §5.5), so a single lower id proves nothing.
     """
     before, after = tuple(before), tuple(after)
+    return slots_are_fresh(before, after) or ids_fell(before, after)
+
+
+def slots_are_fresh(before: Iterable[SlotView], after: Iterable[SlotView]) -> bool:
+    """Whether a used slot is unused again."""
     used = {slot.id for slot in before if slot.state is not SlotState.UNUSED}
-    if any(slot.state is SlotState.UNUSED and slot.id in used for slot in after):
-        return True
+    return any(slot.state is SlotState.UNUSED and slot.id in used for slot in after)
+
+
+def ids_fell(before: Iterable[SlotView], after: Iterable[SlotView]) -> bool:
+    """Whether all task ids lie below all of those before."""
     old, new = list(_tasks(before)), list(_tasks(after))
     return bool(old and new) and max(new) < min(old)
 

@@ -227,7 +227,8 @@ class ServerFacts(Struct, frozen=True, omit_defaults=True):
 
     ``source`` is "embedded", a URL without secrets, or a recording's name. ``n_ctx`` is the total of ``-c`` after
     rounding, ``n_ctx_asked`` what was asked for if that differs, ``n_ctx_slot`` one slot's limit. ``batching`` is
-    "continuous" or "static". ``served_at`` is where the embedded engine answers HTTP, too.
+    "continuous" or "static". ``served_at`` is where the embedded engine answers HTTP, too. ``run`` is another
+    one after each start.
     """
 
     source: str = ""
@@ -249,6 +250,7 @@ class ServerFacts(Struct, frozen=True, omit_defaults=True):
     models: tuple[tuple[str, str], ...] = ()  # a router's models: (name, state)
     endpoints: Mapping[str, EndpointView] = field(default_factory=lambda: MappingProxyType({}))
     served_at: str | None = None
+    run: str | None = None
 
 
 class Snapshot(Struct, frozen=True, omit_defaults=True):

@@ -4,12 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..restart_signs import ids_began_again
-from ..snapshot import HealthState, SlotView, Snapshot
+from msgspec import Struct
+from msgspec.structs import replace
 
-__all__ = ["answered_at", "expected_gap", "has_gap", "has_restarted", "is_current", "is_new"]
+from ..restart_signs import ids_fell, slots_are_fresh
+from ..snapshot import HealthState, SlotView, Snapshot, Totals
+
+__all__ = ["Remains", "answered_at", "expected_gap", "has_gap", "has_restarted", "is_current", "is_new"]
 
 SILENCE = 5.0  # seconds without an answer that leave a gap in a chart, at the usual polling interval
+
+
+class Remains(Struct, frozen=True):
+    """What a snapshot still shows of a run of the server that is over, until it is read anew."""
+
+    totals: Totals | None = None
+    run: str | None = None
+    slots_at: float | None = None
+
+    @classmethod
+    def of(cls, last: Snapshot, new: Snapshot) -> Remains:
+        """What is the same in the last snapshot of one run and the first one of the next."""
+        return cls(
+            totals=new.totals if new.totals == last.totals else None,
+            run=new.facts.run if new.facts.run == last.facts.run else None,
+            slots_at=new.slots_at if new.slots_at == last.slots_at else None,
+        )
+
+    def without(self, snapshot: Snapshot) -> Snapshot:
+        """The snapshot, but for counters and marks that remain."""
+        if snapshot.totals == self.totals:
+            snapshot = replace(snapshot, totals=Totals())
+        if snapshot.facts.run is not None and snapshot.facts.run == self.run:
+            snapshot = replace(snapshot, facts=replace(snapshot.facts, run=None))
+        return snapshot
 
 
 def answered_at(snapshot: Snapshot) -> float:
@@ -63,7 +91,11 @@ def has_restarted(old: Snapshot, new: Snapshot) -> bool:
         return False
     if old.slots_at is not None and new.slots_at is not None and new.slots_at < old.slots_at:
         return True
-    return _ids(old.slots) != _ids(new.slots) or ids_began_again(old.slots, new.slots)
+    if _ids(old.slots) != _ids(new.slots) or slots_are_fresh(old.slots, new.slots):
+        return True
+    if old.facts.run is not None and new.facts.run is not None:
+        return old.facts.run != new.facts.run  # lower ids prove less: a pinned request may overtake all that wait
+    return ids_fell(old.slots, new.slots)
 
 
 def _ids(slots: Iterable[SlotView]) -> set[int]:

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from ..events import Event, Retuned, TaskEnded
 from ..restart_signs import counters_fell
-from ..snapshot import HealthState, Snapshot, Totals
-from .continuity import answered_at, has_gap, has_restarted, is_new
+from ..snapshot import EMPTY, HealthState, Snapshot
+from .continuity import Remains, answered_at, has_gap, has_restarted, is_new
 from .findings import RULES, FindingKeeper
 from .follow import Follower
 from .history import CAPACITY, History
@@ -81,7 +81,8 @@ class Observer:
         self._history = History(capacity)
         self._life = _Life()
         self._answered: Snapshot | None = None
-        self._totals = Totals()
+        self._seen = EMPTY
+        self._remains = Remains()
         self._slept = False
         self._broken = False
         self._restarts = 0
@@ -91,18 +92,25 @@ class Observer:
         self._check_continuity(snapshot, events)
         life = self._life
         life.note(events)
-        if self._answered is None or is_new(self._answered, snapshot):
+        if self._is_answer(snapshot):
             self._broken |= self._answered is not None and has_gap(self._answered, snapshot)
             life.answer(snapshot)
             self._history.add(life.point(snapshot, break_before=self._broken))
-            self._answered, self._broken = snapshot, False
+            self._answered, self._broken = self._remains.without(snapshot), False
         return self._conclude(snapshot)
+
+    def _is_answer(self, snapshot: Snapshot) -> bool:
+        """Whether the slots were reported anew, and by the present run of the server."""
+        if self._answered is None:
+            return snapshot.slots_at is None or snapshot.slots_at != self._remains.slots_at
+        return is_new(self._answered, snapshot)
 
     def _check_continuity(self, snapshot: Snapshot, events: Sequence[Event]) -> None:
         """Start afresh if the server did. A retune, or a model that woke up, does not count as a restart."""
         self._slept |= snapshot.health.state is HealthState.ASLEEP
-        last = self._answered
-        anew = counters_fell(self._totals, snapshot.totals) or (last is not None and has_restarted(last, snapshot))
+        new = self._remains.without(snapshot)
+        anew = counters_fell(self._seen.totals, new.totals)
+        anew |= self._answered is not None and has_restarted(self._answered, new)
         retuned = any(isinstance(event, Retuned) for event in events)
         if anew or retuned:
             self._life = self._life.after_retune() if retuned else _Life()
@@ -110,9 +118,11 @@ class Observer:
             is_own_doing = retuned or self._slept or snapshot.poll is None
             self._restarts += not is_own_doing
             self._answered = None
+            self._remains = Remains() if retuned else Remains.of(self._seen, snapshot)
+            new = self._remains.without(snapshot)
         if snapshot.health.state is HealthState.OK:
             self._slept = False
-        self._totals = snapshot.totals
+        self._seen = new
 
     def _conclude(self, snapshot: Snapshot) -> Observation:
         life, points = self._life, self._history.points

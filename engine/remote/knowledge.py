@@ -200,6 +200,7 @@ class Knowledge(RunWatch):
         if slept and not self.asleep:
             self._woke_up()
         elif old is not None and not slept and old.marker and facts.marker and old.marker != facts.marker:
+            self._forget_counters()
             self._restarted(now)
         self._take_switches(facts, now)
         return True

@@ -78,6 +78,7 @@ def _facts(known: Known, source: str) -> ServerFacts:
         build=props.build if props else None,
         models=tuple((model.name, model.state) for model in known.models) if known.is_proxied else (),
         endpoints=MappingProxyType({name.value: end.view() for name, end in known.endpoints.items()}),
+        run=props.marker if props else None,
     )
 
 

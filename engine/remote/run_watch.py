@@ -51,6 +51,7 @@ class RunWatch(Known):
             if self._start_mark or (self.props is not None and self.props.marker):
                 self.restart_suspected = True  # a mark that is new at each start will say for sure
             else:
+                self._forget_counters()
                 self._began_anew(now)
         self.events.extend(task_events(self._comparable, slots, now))
 
@@ -84,7 +85,7 @@ class RunWatch(Known):
         self.events.append(Notice(now, f"{self.chosen} is {state}: its slots are gone", "warning"))
         self.events.extend(lost_tasks(self._comparable, now))
         self._forget_run()
-        self.metrics, self.totals = {}, Totals()
+        self._forget_counters()
         if self.props is not None:
             self.props = replace(self.props, marker=None)
 
@@ -95,6 +96,10 @@ class RunWatch(Known):
         self._totals_at_look = self.totals = Totals()
         self.endpoints[Route.SLOTS].forget()
         self.cadence.wake()
+
+    def _forget_counters(self) -> None:
+        """Forget what /metrics said of a run that is over."""
+        self.metrics, self.totals = {}, Totals()
 
     def _began_anew(self, now: float) -> None:
         """Note that ids or counters show a restart: what /props said is of the run before."""

@@ -9,7 +9,7 @@ import pytest
 from slotview.engine.events import Retuned, TaskEnded
 from slotview.engine.observe.observer import Observer
 from slotview.engine.observe.recording import load_recording
-from slotview.engine.snapshot import Health, HealthState, PollView
+from slotview.engine.snapshot import Health, HealthState, PollView, ServerFacts, SlotView, Snapshot, Totals
 
 from .polls import POLL, generating, idle, look, prefilling, watch, watch_all
 
@@ -149,6 +149,39 @@ def test_a_younger_task_that_ran_first_is_no_restart() -> None:
         look(1.0, generating(0, 311, 5), generating(1, 310, 5)),
     ]
     assert watch(looks).restarts == 0
+
+
+def test_a_request_that_overtook_the_only_other_one_is_no_restart_where_the_server_says_so() -> None:
+    """With one slot, a pinned request that goes first leaves lower ids in all slots, as a restart does (spec §5.5)."""
+    runs = {"same": ("a", "a"), "new": ("a", "b"), "untold": (None, None)}
+    restarts = {}
+    for name, (first, second) in runs.items():
+        looks = [(0.0, 9, first), (1.0, 7, second)]
+        facts = [(at, task, ServerFacts(source="http://host:8080", run=run)) for at, task, run in looks]
+        seen = watch(look(at, generating(0, task, 5), facts=told) for at, task, told in facts)
+        restarts[name] = seen.restarts
+    assert restarts == {"same": 0, "new": 1, "untold": 1}
+
+
+def test_a_restart_that_counters_and_slots_tell_one_after_the_other_is_one() -> None:
+    before, after = Totals(predicted_tokens=900.0), Totals(predicted_tokens=12.0)
+    old, new = generating(0, 912, 900), generating(0, 3, 5)
+    start = [look(0.0, old, totals=before), look(1.0, old, totals=before)]
+    slots_first = [look(2.0, new, totals=before), look(3.0, new, totals=before), look(4.0, new, totals=after)]
+    counters_first = [look(2.0, old, seen_at=1.0, totals=after), look(3.0, new, totals=after)]
+    assert watch([*start, *slots_first]).restarts == 1
+    assert watch([*start, *counters_first]).restarts == 1
+
+
+def test_a_restart_that_slots_and_a_mark_tell_one_after_the_other_is_one() -> None:
+    def at(time: float, run: str, *slots: SlotView, seen_at: float | None = None) -> Snapshot:
+        return look(time, *slots, seen_at=seen_at, facts=ServerFacts(source="http://host:8080", run=run))
+
+    start = [at(0.0, "a", idle(0, 912))]
+    slots_first = [at(1.0, "a", idle(0)), at(1.2, "b", idle(0), seen_at=1.0), at(2.0, "b", idle(0))]
+    mark_first = [at(0.2, "b", idle(0, 912), seen_at=0.0), at(1.0, "b", idle(0)), at(2.0, "b", idle(0))]
+    assert watch([*start, *slots_first]).restarts == 1
+    assert watch([*start, *mark_first]).restarts == 1
 
 
 def test_a_model_that_woke_is_no_restart() -> None:
