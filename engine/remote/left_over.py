@@ -13,8 +13,8 @@ from .values import as_bool, as_count, as_int, as_map, first
 
 __all__ = ["LastRun", "decoded_of", "is_left_over", "last_runs", "next_token", "reads_prompt", "task_of"]
 
-LastRun = tuple[int | None, int]
-"""A task that is over, and how many tokens it had decoded."""
+LastRun = tuple[int | None, tuple[object, ...]]
+"""A task that is over, and the counts that it left."""
 
 _REASONS = ("stopped_eos", "stopped_word", "stopped_limit")
 
@@ -35,6 +35,12 @@ def task_of(row: Mapping[str, Any]) -> int | None:
     return as_count(first(row, "id_task", "task_id"))
 
 
+def _counts(row: Mapping[str, Any]) -> tuple[object, ...]:
+    """Tokens decoded, tokens that remained, and whether another one was to follow."""
+    token = next_token(row)
+    return decoded_of(row), as_int(token.get("n_remain")), as_bool(token.get("has_next_token"))
+
+
 def is_left_over(row: Mapping[str, Any], last: LastRun | None) -> bool:
     """Whether the counts are those of the last run: a run without a next token has ended, and in 2024 said why.
 
@@ -45,7 +51,7 @@ def is_left_over(row: Mapping[str, Any], last: LastRun | None) -> bool:
         return False
     if as_bool(token.get("has_next_token")) is False:
         return True
-    return last is not None and task_of(row) != last[0] and decoded_of(row) == last[1]
+    return last is not None and task_of(row) != last[0] and _counts(row) == last[1]
 
 
 def reads_prompt(row: Mapping[str, Any], last: LastRun | None) -> bool:
@@ -60,6 +66,6 @@ def last_runs(rows: Iterable[tuple[int, Mapping[str, Any], bool]], before: Mappi
     for id_, row, busy in rows:
         if busy and is_left_over(row, before.get(id_)) and id_ in before:
             left[id_] = before[id_]
-        elif not busy and (decoded := decoded_of(row)):
-            left[id_] = task_of(row), decoded
+        elif not busy and decoded_of(row):
+            left[id_] = task_of(row), _counts(row)
     return left

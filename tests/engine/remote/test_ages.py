@@ -109,6 +109,19 @@ def test_a_run_that_was_given_up_is_told_from_the_next_one(age: str) -> None:
     assert details.view == slot
 
 
+@pytest.mark.parametrize("age", LEFT_OVER)
+def test_a_run_that_has_decoded_as_many_tokens_as_the_last_one_is_generating(age: str) -> None:
+    """As happens every now and then where answers are short."""
+    before = rows(age, "slots_idle")
+    counts = before[0]["next_token"]
+    assert counts["has_next_token"] is False
+    busy = {"id_task": 9000, "is_processing": True, **({"state": 1} if "state" in before[0] else {})}
+    row = {**before[0], **busy, "next_token": {**counts, "has_next_token": True, "stopped_limit": False}}
+    slots = read_slots(before) or ()
+    (slot, *_) = read_slots([row, before[1]], runs_over(before, slots, {})) or ()
+    assert (slot.state, slot.n_decoded) == (GENERATING, counts["n_decoded"])
+
+
 def test_a_run_ends_that_is_not_yet_released() -> None:
     """In 2024 it told why it stopped before its slot was idle."""
     row = rows("2024-04", "slots_generating")[1]
