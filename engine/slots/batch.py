@@ -45,7 +45,7 @@ class Batch:
 
     def piece(self, offset: int, n: int) -> Sequence[Part]:
         """The parts of tokens ``offset`` … ``offset + n``−1, cut where a slot's part reaches over the edge."""
-        if offset == 0 and n >= self.n_tokens:
+        if n == self.n_tokens:
             return self.parts
         cut, at = list[Part](), 0
         for slot, first, count, wants, is_prompt in self.parts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -66,9 +67,9 @@ class Desk:
         """Post a request; returns all its tasks."""
         return self.core.post([self.prompt(prompt) for prompt in prompts], params(**given), self.now)
 
-    def act(self, action: str, id_slot: int, data: bytes | None = None) -> int:
+    def act(self, action: str, id_slot: int, data: bytes | None = None, path: Path | None = None) -> int:
         """Post a slot action."""
-        return self.core.post_action(ActionTask(action, id_slot, data=data), self.now)
+        return self.core.post_action(ActionTask(action, id_slot, path, data), self.now)
 
     def step(self, n: int = 1) -> None:
         """Run ``n`` iterations; each piece takes `STEP_US`."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,6 +123,29 @@ def test_a_missing_file_empties_the_slot_too() -> None:
     desk.answer(numbered(10), n_predict=1)
     assert restore(desk, 0, None).startswith("Unable to restore slot: No available space")
     assert desk.held == [0]
+
+
+@pytest.mark.parametrize(
+    ("action", "name", "code", "doing"), [("save", "", errno.EISDIR, "sav"), ("restore", "none", errno.ENOENT, "load")]
+)
+def test_the_log_says_why_a_file_cannot_be_used(tmp_path: Path, action: str, name: str, code: int, doing: str) -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    task = desk.act(action, 0, path=tmp_path / name)
+    desk.run()
+    assert desk.failed(task).message.startswith(f"Unable to {action} slot")
+    (said,) = desk.log(levels="E", containing="failed to open")
+    assert said.endswith(f"error {doing}ing sequence state file: failed to open {tmp_path / name}: {os.strerror(code)}")
+
+
+def test_a_save_replaces_what_was_saved_under_that_name(tmp_path: Path) -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    for n in (9, 5):
+        desk.answer(numbered(n, n), n_predict=1)
+        desk.act("save", 0, path=tmp_path / "a.bin")
+    desk.act("erase", 0)
+    desk.act("restore", 0, path=tmp_path / "a.bin")
+    desk.run()
+    assert desk.held == [5]
 
 
 def test_other_magic_version_or_number_of_streams_is_refused() -> None:

@@ -71,6 +71,15 @@ def test_a_character_that_stays_unfinished_ends_as_a_replacement() -> None:
     assert final.tail == "\N{REPLACEMENT CHARACTER}"
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [(b"a\xe2", "a"), (b"a\xe2\x82", "a"), (b"a\xf0\x9f\x99", "a"), (b"a\xe2x", "a\N{REPLACEMENT CHARACTER}x")],
+)
+def test_a_chat_can_leave_out_a_character_that_stays_unfinished(said: bytes, shown: str) -> None:
+    answer = desk_for(*said).answer("ask", n_predict=len(said))
+    assert answer.text[: len(answer.text) - answer.n_unfinished] == shown
+
+
 def test_stray_continuation_bytes_are_complete() -> None:
     assert not incomplete_bytes(b"a\x80\x80\x80")
     assert incomplete_bytes(b"a\xe2")
