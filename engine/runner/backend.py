@@ -30,7 +30,7 @@ from ..snapshot import Health, HealthState, SlotDetails, Snapshot
 from .arguments import address_of, model_path, split_arguments, url_of, without_launch
 from .last_words import how_it_ended
 from .log_reader import LogReader
-from .process import ServerProcess, find_binary
+from .process import ServerProcess, find_binary, free_port
 from .secrets import api_key_of, command_to_copy, hiding
 from .view import completed, lost_requests, lost_tokens
 
@@ -38,7 +38,7 @@ __all__ = ["RunnerBackend"]
 
 INTERVAL = 0.5
 START_SECONDS = 600.0
-READY = (HealthState.OK, HealthState.ASLEEP)
+ON_ITS_WAY = (HealthState.CONNECTING, HealthState.REFUSED, HealthState.LOADING, HealthState.NO_ANSWER)
 CAPABILITIES = Capabilities(fire=True, retune=RetuneMode.RESTART, slot_actions=True, save_files=True)
 WHEN_ENDED = Capabilities(retune=RetuneMode.RESTART)
 
@@ -59,6 +59,8 @@ class RunnerBackend:
         self._host, self._port = address_of(self._others, os.environ)
         self._hide = hiding(self._others, os.environ)
         self._facts: ModelFacts | None = None
+        self._model: str | None = None
+        self._last_port: int | None = None
         self._ring = EventRing()
         self._lock = Lock()
         self._worker = ThreadPoolExecutor(1, "slotview-runner")
@@ -104,11 +106,12 @@ class RunnerBackend:
         extra = [word for word in ("--metrics",) if word not in self._others]
         if not {"-lv", "--verbosity", "--log-verbosity", "-v", "--verbose"} & set(self._others):
             extra += ["-lv", "4"]  # only the trace lines reveal the pool's size
-        self._log = LogReader(time.monotonic, self._hide)
+        self._log = LogReader(time.monotonic, self._hide, self._model)
         words = [*self._others, *flags.arguments(), *extra]
         environ = without_launch(os.environ)
-        process = ServerProcess(self._binary, words, self._hear, host=self._host, port=self._port, environ=environ)
-        remote = self._watcher(process.port)
+        port = self._last_port = self._port or free_port(self._last_port)
+        process = ServerProcess(self._binary, words, self._hear, host=self._host, port=port, environ=environ)
+        remote = self._watcher(port)
         with self._lock:
             self._process, self._remote, self._heard, self._ended = process, remote, 0, None
             self._flags = flags
@@ -118,7 +121,7 @@ class RunnerBackend:
         """What looks at the child. Raises `BackendError` for an address or a key that it cannot use."""
         url, key = url_of(self._others, os.environ, port), api_key_of(self._others, os.environ)
         try:
-            return RemoteBackend(url, api_key=key, interval=self._interval, backoff=False)
+            return RemoteBackend(url, api_key=key, model=self._model, interval=self._interval, backoff=False)
         except ValueError as error:
             raise BackendError(f"the server could not be watched: {error}") from None
 
@@ -141,6 +144,8 @@ class RunnerBackend:
             snapshot = replace(snapshot, health=self._ending(process), poll=None)
         elif snapshot.health.state is HealthState.REFUSED:
             snapshot = replace(snapshot, health=_STARTING)
+        elif snapshot.health.state is HealthState.ROUTER and self._model is None:
+            snapshot = replace(snapshot, health=replace(snapshot.health, advice="press m to choose one"))
         self._last = snapshot
         return snapshot
 
@@ -187,7 +192,7 @@ class RunnerBackend:
         except ContextError as error:
             return RetunePreview(flags, error=str(error), command=command)
         lost = f"a restart ends {lost_requests(self._last)} and drops {lost_tokens(self._last)}"
-        unknown = () if self._facts else ("sizes: the model file could not be read",)
+        unknown = () if self._facts else ("sizes: no model file was read",)
         known = RetunePreview(
             flags, kv_bytes_now=self._log.facts.kv_bytes, notes=(lost,), unknown=unknown, command=command
         )
@@ -204,8 +209,8 @@ class RunnerBackend:
         self._launch(flags)
         remote = self._remote
         assert remote is not None
-        snapshot = remote.wait_until(lambda seen: seen.health.state in READY or self._has_ended(), START_SECONDS)
-        if snapshot.health.state not in READY:
+        remote.wait_until(lambda seen: seen.health.state not in ON_ITS_WAY or self._has_ended(), START_SECONDS)
+        if self.latest().health.state in (*ON_ITS_WAY, HealthState.ENDED):
             raise BackendError(self.latest().health.message)
         summary = f"restarted with {' '.join(flags.arguments()) or 'default flags'}; it ended {lost_requests(before)}"
         self._ring.extend([Retuned(time.monotonic(), summary)])
@@ -239,8 +244,9 @@ class RunnerBackend:
             self._remote.set_interval(seconds)
 
     def choose_model(self, name: str) -> None:
-        """Watch one of a router's models."""
+        """Watch one of a router's models, also after a restart."""
         self._watched().choose_model(name)
+        self._model = self._log.model = name
 
     def close(self) -> None:
         """End the child. Idempotent."""

@@ -12,14 +12,19 @@ __all__ = ["Told", "read_line"]
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 TIMED = re.compile(r"(?:\d+\.\d\d\.\d{3}\.\d{3} )([IWED]) (.*)", re.DOTALL)
 UNTIMED = re.compile(r"([IWED]) ((?:srv|slot|que|res|cmn) .*|\w+: .*)", re.DOTALL)
+PASSED_ON = re.compile(r"\[(\d+)\] (.*)", re.DOTALL)
 LEVELS = {"debug": "D", "info": "I", "warn": "W", "error": "E"}
 
 
 class Told(NamedTuple):
-    """What a line says; ``level`` is I, W, E or D, None if it does not tell."""
+    """What a line says; ``level`` is I, W, E or D, None if it does not tell.
+
+    ``port``: that of the server which said it, if a router passes it on.
+    """
 
     level: str | None
     text: str
+    port: str | None = None
 
 
 def read_line(raw: str) -> Told:
@@ -27,6 +32,8 @@ def read_line(raw: str) -> Told:
     if raw.startswith('{"type":"log"'):
         return _of_json(raw)
     line = COLOUR.sub("", raw)
+    if passed_on := PASSED_ON.fullmatch(line):
+        return read_line(passed_on[2])._replace(port=passed_on[1])
     found = TIMED.fullmatch(line) or UNTIMED.fullmatch(line)
     return Told(found[1], found[2]) if found else Told(None, line)
 

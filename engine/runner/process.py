@@ -34,10 +34,17 @@ def find_binary(given: str | None) -> str:
     return found
 
 
-def free_port() -> int:
-    """A port of the loopback address that is free at the moment."""
+def free_port(wanted: int | None = None) -> int:
+    """A port of the loopback address that is free at the moment; ``wanted``, if that is free."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        if os.name != "nt":  # there it would take the port from a server that has it
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", wanted or 0))
+        except OSError:
+            if wanted is None:
+                raise
+            return free_port()
         port: int = probe.getsockname()[1]
         return port
 

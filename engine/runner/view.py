@@ -16,22 +16,32 @@ def completed(snapshot: Snapshot, told: ChildFacts, flags: LaunchFlags) -> Snaps
     """Add what only the log and the flags reveal: the pool's mode and size, and what was asked for."""
     if told.unified is None:
         return snapshot
+    cells = _cells(told, snapshot.facts.n_ctx_train, flags)
     facts = replace(
         snapshot.facts,
         unified=told.unified,
         n_slots=snapshot.facts.n_slots or told.n_slots or (flags.parallel if flags.parallel > 0 else None),
         n_ctx_slot=snapshot.facts.n_ctx_slot or told.n_ctx_slot,
-        n_ctx=told.n_ctx,
-        n_ctx_asked=flags.ctx_size if flags.ctx_size not in (0, told.n_ctx) else None,
+        n_ctx=cells,
+        n_ctx_asked=flags.ctx_size if cells is not None and flags.ctx_size not in (0, cells) else None,
         n_batch=told.n_batch,
         n_ubatch=told.n_ubatch,
         type_k=told.type_k,
         type_v=told.type_v,
     )
-    pool = replace(
-        snapshot.pool, unified=told.unified, cells=told.n_ctx, candidates=(), n_bytes=told.kv_bytes, why=None
-    )
+    pool = replace(snapshot.pool, unified=told.unified, cells=cells, candidates=(), n_bytes=told.kv_bytes, why=None)
     return replace(snapshot, facts=facts, pool=pool)
+
+
+def _cells(told: ChildFacts, n_ctx_train: int | None, flags: LaunchFlags) -> int | None:
+    """Cells of the whole pool. Only the trace lines (``-lv 4``) tell; without them it is what the slots may hold
+    together, unless something else than the pool limits them.
+    """
+    if told.n_ctx is not None or told.n_ctx_slot is None or told.n_slots is None:
+        return told.n_ctx
+    if flags.kv_unified_per_slot or n_ctx_train is None or told.n_ctx_slot >= n_ctx_train:
+        return None
+    return told.n_ctx_slot if told.unified else told.n_ctx_slot * told.n_slots
 
 
 def lost_requests(snapshot: Snapshot) -> str:

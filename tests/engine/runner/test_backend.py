@@ -12,7 +12,7 @@ import pytest
 
 from slotview.engine.backend import BackendError, Capabilities, FireRequest, RetuneMode
 from slotview.engine.context import LaunchFlags
-from slotview.engine.events import Notice, Retuned
+from slotview.engine.events import Notice, Retuned, SlotChosen
 from slotview.engine.runner.backend import RunnerBackend
 from slotview.engine.runner.process import free_port
 from slotview.engine.snapshot import HealthState, SlotState, Snapshot
@@ -33,7 +33,8 @@ def child() -> Iterator[StartChild]:
     started: list[RunnerBackend] = []
 
     def start(*flags: str, model: Path | None = None) -> RunnerBackend:
-        started.append(RunnerBackend(["-m", str(model or model_path()), *QUIET, *flags], server_bin=binary))
+        named = () if "--models-dir" in flags else ("-m", str(model or model_path()))
+        started.append(RunnerBackend([*named, *QUIET, *flags], server_bin=binary))
         started[-1].start()
         return started[-1]
 
@@ -153,6 +154,39 @@ def test_what_a_restart_would_lose_is_unknown_before_the_first_look() -> None:
     backend = RunnerBackend(["-m", str(model_path())], server_bin=sys.executable)
     (lost,) = [note for note in backend.preview(LaunchFlags(parallel=2)).notes if "a restart" in note]
     assert lost == "a restart ends all requests and drops the tokens kept in idle slots"
+
+
+def test_a_router_is_watched_through_the_model_that_was_chosen_also_after_a_restart(
+    child: StartChild, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny.gguf").symlink_to(model_path())
+    backend = child("--models-dir", str(tmp_path), "-c", "1024", "-np", "2")
+    router = when(backend, lambda snapshot: snapshot.health.state is HealthState.ROUTER)
+    assert router.health.advice == "press m to choose one"
+    backend.choose_model("tiny")
+    when(backend, lambda snapshot: snapshot.facts.model == "tiny")
+    (ticket,) = backend.submit(FireRequest("Once", n_predict=4))  # loads it
+    finished(ticket)
+    assert (when(backend, is_watched).pool.cells, backend.latest().pool.unified) == (1024, False)
+
+    backend.retune(LaunchFlags(ctx_size=1024, parallel=1, kv_unified=True, fit=False)).result(30)
+    when(backend, lambda snapshot: snapshot.facts.model == "tiny")
+    (ticket,) = backend.submit(FireRequest("Once", n_predict=4))
+    finished(ticket)
+    after = when(backend, is_watched)
+    assert (len(after.slots or ()), after.pool.unified, after.pool.cells) == (1, True, 1024)
+
+
+@pytest.mark.parametrize(
+    "form", [("--log-colors", "on"), ("--log-jsonl",), ("--no-log-timestamps",), ("--no-log-prefix",)]
+)
+def test_the_log_is_read_in_every_form(child: StartChild, form: tuple[str, ...]) -> None:
+    backend = child("-np", "2", "-c", "1024", *form)
+    snapshot = when(backend, is_watched)
+    assert (snapshot.pool.unified, snapshot.pool.cells) == (False, 1024)
+    (ticket,) = backend.submit(FireRequest("Once", n_predict=4))
+    finished(ticket)
+    until(lambda: any(isinstance(event, SlotChosen) for event in backend.events(0).events))
 
 
 def test_closing_ends_the_child(child: StartChild) -> None:

@@ -88,6 +88,36 @@ def test_a_line_that_only_looks_like_json_or_a_level_is_shown_as_it_is() -> None
     assert read("I am a line of a template")[1] == [LogLine(5.0, "I", "I am a line of a template")]
 
 
+ROUTER = """\
+0.02.025.614 I srv          load: spawning server instance with name=one on port 53651
+[53651] 0.00.054.697 I llama_context: n_ctx                 = 1024
+[53651] 0.00.086.869 I srv    load_model: initializing, n_slots = 2, n_ctx_slot = 512, kv_unified = 'false'
+0.03.025.614 I srv          load: spawning server instance with name=two on port 53652
+[53652] 0.00.054.697 I llama_context: n_ctx                 = 4096
+[53652] 0.00.086.869 I srv    load_model: initializing, n_slots = 4, n_ctx_slot = 4096, kv_unified = 'true'
+[53651] 0.02.000.000 W slot   operator(): id  0 | task 7 | slot context shift, n_keep = 1, n_left = 9, n_discard = 4
+[53652] 0.02.100.000 W srv  try_clear_id: purging slot 0 with 119 tokens
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "unified", "n_ctx", "happened"),
+    [
+        ("one", False, 1024, [ContextShifted(5.0, 0, 7, 1, 9, 4)]),
+        ("two", True, 4096, [Purged(5.0, 0, 119)]),
+        (None, None, None, []),
+    ],
+)
+def test_of_a_routers_models_only_the_chosen_one_counts(
+    model: str | None, unified: bool | None, n_ctx: int | None, happened: list[Event]
+) -> None:
+    reader = LogReader(lambda: 5.0, model=model)
+    events = [event for line in ROUTER.splitlines() for event in reader.read(line)]
+    assert (reader.facts.unified, reader.facts.n_ctx) == (unified, n_ctx)
+    assert [event for event in events if not isinstance(event, LogLine)] == happened
+    assert LogLine(5.0, "W", "[53652] srv  try_clear_id: purging slot 0 with 119 tokens") in events
+
+
 def test_a_secret_in_the_log_is_not_shown() -> None:
     reader = LogReader(lambda: 5.0, lambda text: text.replace("key1", "***"))
     (line,) = reader.read("0.00.145.529 I srv  main: started with --api-key key1")

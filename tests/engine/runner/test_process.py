@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -170,3 +171,10 @@ def test_the_binary_is_found_by_option_then_environment(monkeypatch: pytest.Monk
 
 def test_our_address_replaces_the_users() -> None:
     assert without_address(["--host", "0.0.0.0", "-np", "2", "--port=9"]) == ["-np", "2"]
+
+
+def test_a_wanted_port_is_kept_unless_somebody_has_taken_it() -> None:
+    wanted = process.free_port()
+    assert process.free_port(wanted) == wanted
+    with socket.create_server(("127.0.0.1", wanted)):
+        assert process.free_port(wanted) not in (wanted, 0)

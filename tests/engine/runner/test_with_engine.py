@@ -74,7 +74,9 @@ def test_a_child_is_watched_restarted_killed_started_again_and_ended(backend: Ru
     until(lambda: any(isinstance(event, TaskEnded) for event in backend.events(0).events))
     assert backend.preview(LaunchFlags(parallel=0)).error
     assert backend.retune(flags).result(60).summary == "restarted with -c 1024 -np 1; it ended no request"
-    assert len(when(backend, is_watched).slots or ()) == 1
+    after = when(backend, is_watched)
+    assert len(after.slots or ()) == 1
+    assert after.facts.source == before.facts.source, "clients find it where it was"
     assert backend.flags == flags
     assert not Path(f"/proc/{first}").exists()
 
