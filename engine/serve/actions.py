@@ -15,7 +15,7 @@ from .json_words import no_key, no_object, not_of_type
 from .params_json import Json
 from .presence import while_present
 from .replies import json_reply
-from .request import read_value, state_of
+from .request import read_named, read_value, state_of
 from .running import RunningRequest
 
 __all__ = ["slot_action", "valid_filename"]
@@ -30,7 +30,7 @@ async def slot_action(request: Request) -> Response:
     if not folder:
         raise disabled("slots action", "--slot-save-path")
     slot = _slot_id(request.path_params.get("slot", ""))
-    action = request.query_params.get("action")
+    action = (await read_named(request)).get("action")
     if action not in ("save", "restore", "erase"):
         raise ApiError("Invalid action")
     if action == "erase":

@@ -13,7 +13,7 @@ from ..slots.task import TaskParams
 from .errors import ApiError, disabled
 from .params_json import Json, params_json
 from .replies import json_reply
-from .request import state_of
+from .request import read_named, state_of
 from .slots_json import metrics_text, slots_json
 
 __all__ = ["change_props", "health", "metrics", "models", "props", "slots"]
@@ -29,8 +29,9 @@ async def slots(request: Request) -> Response:
     state = state_of(request)
     if not state.flags.http.slots:
         raise disabled("slots endpoint", "--slots")
+    named = await read_named(request)
     shown = state.engine.look(slots_json)
-    if request.query_params.get("fail_on_no_slot") and all(slot["is_processing"] for slot in shown):
+    if named.get("fail_on_no_slot") and all(slot["is_processing"] for slot in shown):
         raise ApiError("no slot available", "unavailable_error")
     return json_reply(shown)
 

@@ -13,9 +13,10 @@ from .errors import ApiError
 from .form import read_form
 from .json_words import no_object
 from .params_json import Json
+from .query import LONGEST_QUERY_BODY, is_query_body, read_query
 from .state import ServerState
 
-__all__ = ["Handler", "read_first", "read_members", "read_object", "read_value", "state_of"]
+__all__ = ["Handler", "read_first", "read_members", "read_named", "read_object", "read_value", "state_of"]
 
 Handler = Callable[[Request], Awaitable[Response]]
 COMPRESSIONS = ("gzip", "deflate", "br", "zstd")
@@ -38,6 +39,8 @@ def read_first(handler: Handler) -> Handler:
         data = await request.body()
         if _is_form(request) and _has_body(request):
             read_form(data, request.headers["content-type"])
+        if _is_query(request) and len(data) > LONGEST_QUERY_BODY:
+            raise UnreadableError(413)
         return await handler(request)
 
     return handle
@@ -47,9 +50,21 @@ def _is_form(request: Request) -> bool:
     return request.headers.get("content-type", "").startswith("multipart/form-data")
 
 
+def _is_query(request: Request) -> bool:
+    return is_query_body(request.headers.get("content-type", ""))
+
+
 def _has_body(request: Request) -> bool:
     """Whether a body was announced, and be it an empty one."""
     return "content-length" in request.headers or "transfer-encoding" in request.headers
+
+
+async def read_named(request: Request) -> dict[str, str]:
+    """The values that the target names, and over them those of a body that is announced as pairs."""
+    named = read_query(request.scope["query_string"].decode("latin-1"))
+    if _is_query(request):
+        named |= read_query((await request.body()).decode("utf-8", "replace"))
+    return named
 
 
 async def read_value(request: Request) -> object:
