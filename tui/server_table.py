@@ -34,7 +34,7 @@ class ServerRow(Struct, frozen=True):
     message: str
     busy: tuple[int | None, int | None]
     waiting: int | None
-    rate: float | None
+    rate: str
     context: tuple[int | None, int | None]
     model: str | None
 
@@ -51,7 +51,7 @@ class ServerRow(Struct, frozen=True):
             snapshot.health.message,
             (snapshot.busy, total),
             snapshot.waiting.now,
-            look.observation.generation_rate,
+            rate(look.observation.generation_rate, at_least=look.observation.generation_at_least),
             (snapshot.pool.used, snapshot.pool.cells),
             facts.model,
         )
@@ -114,7 +114,7 @@ def _layout(width: int) -> Layout[ServerRow]:
         Column("server", max(12, min(36, width // 4)), 0, _name_cell, right=False),
         Column("busy", 7, 2, lambda row, _: _number(row, f"{count(row.busy[0])}/{count(row.busy[1])}")),
         Column("waiting", 7, 4, lambda row, _: _number(row, count(row.waiting))),
-        Column("tok/s", 7, 3, lambda row, _: _number(row, rate(row.rate))),
+        Column("tok/s", 7, 3, lambda row, _: _number(row, row.rate)),
         Column("context", 12, 5, lambda row, _: _number(row, _context(row))),
         Column("health · model", 14, 1, _health_cell, right=False, widest=200),
     ]

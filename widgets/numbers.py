@@ -18,10 +18,12 @@ def count(value: float | None, width: int | None = None) -> str:
     return text if width is None or len(text) <= width else _short(value)
 
 
-def rate(value: float | None) -> str:
-    """Tokens per second: "0.42", "12.3", "1 900"."""
+def rate(value: float | None, *, at_least: bool = False) -> str:
+    """Tokens per second: "0.42", "12.3", "1 900", "≥ 12.3"."""
     if value is None or not isfinite(value):
         return UNKNOWN
+    if at_least:
+        return f"≥ {rate(value)}"
     if 0 < abs(value) < 1:
         return f"{value:.2f}"
     return f"{value:.1f}" if abs(value) < 99.95 else count(value)

@@ -66,7 +66,7 @@ def _more(number: int) -> str:
 
 
 def _own(point: Point, slot: int) -> float | None:
-    return point.slot_rates[slot] if slot < len(point.slot_rates) else None
+    return point.slot_rates.get(slot)
 
 
 def _now(observation: Observation, slot: int, state: SlotState) -> tuple[str, float | None]:

@@ -54,11 +54,13 @@ class SpeedChart(LinePanel):
         return [(*left, (" " * (room + 2 - line_width(left)), ""), *right) for left, right in pairs]
 
     def _draw_generation(self, look: Look, width: int, rows: int) -> list[Line]:
-        title = _title("generating", "generation", look.observation.generation_rate)
+        seen = look.observation
+        title = _title("generating", "generation", rate(seen.generation_rate, at_least=seen.generation_at_least))
         return [title, *_chart(self._generation, look, width, rows - 1)]
 
     def _draw_prompts(self, look: Look, width: int, rows: int) -> list[Line]:
-        title = _title("prompt", "prompts", look.observation.prompt_rate)
+        seen = look.observation
+        title = _title("prompt", "prompts", rate(seen.prompt_rate, at_least=seen.prompt_at_least))
         return [title, *_chart(self._prompts, look, width, rows - 1)]
 
 
@@ -69,5 +71,5 @@ def _chart(chart: Chart, look: Look, width: int, rows: int) -> list[Line]:
     return chart.draw(look.observation.history, snapshot.time, width, rows, without=without)
 
 
-def _title(tone: str, name: str, now: float | None) -> Line:
-    return (("■ ", tone), (f"{name} ", "dim"), (rate(now), "strong"), (" tok/s, all slots", "dim"))
+def _title(tone: str, name: str, now: str) -> Line:
+    return (("■ ", tone), (f"{name} ", "dim"), (now, "strong"), (" tok/s, all slots", "dim"))

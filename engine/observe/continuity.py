@@ -94,7 +94,9 @@ def has_restarted(old: Snapshot, new: Snapshot) -> bool:
     if _ids(old.slots) != _ids(new.slots) or slots_are_fresh(old.slots, new.slots):
         return True
     if old.facts.run is not None and new.facts.run is not None:
-        return old.facts.run != new.facts.run  # lower ids prove less: a pinned request may overtake all that wait
+        return old.facts.run != new.facts.run
+    if old.totals.decodes and new.totals.decodes:
+        return False  # counters fall; lower ids prove less, as a pinned request may overtake all that wait (spec §5.5)
     return ids_fell(old.slots, new.slots)
 
 

@@ -12,6 +12,7 @@ from .observation import SlotRate
 from .rates import WINDOW, Throughput
 from .stalls import PREFILL_AFTER, STALL_AFTER, has_begun
 from .track import Growth, TaskTrack
+from .unseen import UnseenWork
 
 __all__ = ["Follower"]
 
@@ -28,6 +29,7 @@ class Follower:
         self.generated = Throughput()
         self.processed = Throughput()
         self.n_begun = 0
+        self.unseen = UnseenWork(WINDOW)
         self._at: float | None = None
         self._gone: dict[int, tuple[int | None, int | None]] = {}
 
@@ -56,6 +58,7 @@ class Follower:
             if growth is not None:
                 decoded += growth.decoded
                 self._processed(growth, at)
+        decoded += self.unseen.answer(snapshot.slots or (), left, at)
         self.generated.add(at - elapsed, at, decoded)
         self._at = at
         return left
@@ -115,6 +118,8 @@ class Follower:
             begun = 0 if track.begun else None
             decoded = begun if track.n_decoded is None else track.n_decoded
             processed = begun if track.n_processed is None else track.n_processed
+        if event.reason != "unseen":
+            self.unseen.told(event.task)
         total = _whole_prompt(event)
         self._count(self.generated, decoded, event.n_decoded, at)
         self._count(self.processed, processed, total, at)
@@ -143,7 +148,7 @@ class Follower:
         """Tokens per second of all slots together; None if a generating slot does not report its count."""
         if self._at is None or any(track.sampled and track.n_decoded is None for track in self.tracks.values()):
             return None
-        return self.generated.rate(self._at)
+        return self._speed(self.generated, self.unseen.generated)
 
     def prompt_rate(self, slots: Iterable[SlotView]) -> float | None:
         """Prompt tokens per second of all slots together; None while a task runs whose prompt is not reported."""
@@ -152,7 +157,12 @@ class Follower:
             return None
         if any(self._is_silent(slot, at) for slot in slots if slot.state is SlotState.PROMPT):
             return None
-        return self.processed.rate(at)
+        return self._speed(self.processed, self.unseen.processed)
+
+    def _speed(self, throughput: Throughput, at_least: bool) -> float | None:
+        """A throughput; "at least 0" says nothing."""
+        rate = None if self._at is None else throughput.rate(self._at)
+        return None if at_least and not rate else rate
 
     def _is_silent(self, slot: SlotView, at: float) -> bool:
         track = self.tracks.get(slot.id)

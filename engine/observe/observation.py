@@ -21,7 +21,10 @@ class SlotRate(Struct, frozen=True):
 
 
 class Point(Struct, frozen=True):
-    """One moment of the history; None = not known then. ``break_before``: a restart or a gap precedes it."""
+    """One moment of the history; None = not known then. ``break_before``: a restart or a gap precedes it.
+
+    Speeds are of all slots together; "at least" if the end of some tasks was not seen. ``slot_rates``: each slot's own.
+    """
 
     time: float
     busy: int | None = None
@@ -29,8 +32,10 @@ class Point(Struct, frozen=True):
     prompt_rate: float | None = None
     generation_rate: float | None = None
     pool_used: int | None = None
-    slot_rates: tuple[float | None, ...] = ()
+    slot_rates: Mapping[int, float | None] = field(default_factory=lambda: MappingProxyType({}))
     break_before: bool = False
+    prompt_at_least: bool = False
+    generation_at_least: bool = False
 
 
 class Finding(Struct, frozen=True):
@@ -48,7 +53,8 @@ class Finding(Struct, frozen=True):
 
 
 class Observation(Struct, frozen=True):
-    """Everything derived from the snapshots so far. Rates are tokens per second of all slots together.
+    """Everything derived from the snapshots so far. Rates are tokens per second of all slots together,
+    or at least so many, if the end of some tasks was not seen.
 
     ``ended`` are the tasks that recently left their slots, oldest first. If no event reported a task's end, its reason
     is "unseen" and its count the last one seen: it decoded at least that many tokens.
@@ -61,6 +67,8 @@ class Observation(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     restarts: int = 0
     ended: tuple[TaskEnded, ...] = ()
+    prompt_at_least: bool = False
+    generation_at_least: bool = False
 
 
 NOTHING_OBSERVED = Observation()

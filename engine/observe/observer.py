@@ -28,6 +28,7 @@ class _Life:
         self.rates = _NO_RATES
         self.generation_rate: float | None = None
         self.prompt_rate: float | None = None
+        self.generation_at_least = self.prompt_at_least = False
         self._follower = follower or Follower()
         self._memory = Memory()
         self._keeper = FindingKeeper(RULES)
@@ -45,11 +46,14 @@ class _Life:
         """Take in a new report about the slots, or that they are not reported."""
         if snapshot.slots is None:
             self.rates, self.generation_rate, self.prompt_rate = _NO_RATES, None, None
+            self.generation_at_least = self.prompt_at_least = False
             return
         self._memory.answer(snapshot, self._follower.answer(snapshot))
         self.rates = MappingProxyType(dict(self._follower.rates(snapshot.slots)))
         self.generation_rate = self._follower.generation_rate()
         self.prompt_rate = self._follower.prompt_rate(snapshot.slots)
+        self.generation_at_least = self._follower.unseen.generated
+        self.prompt_at_least = self._follower.unseen.processed
 
     def point(self, snapshot: Snapshot, *, break_before: bool) -> Point:
         """The current moment, for the charts."""
@@ -59,8 +63,10 @@ class _Life:
             waiting=snapshot.waiting.count,
             prompt_rate=self.prompt_rate,
             generation_rate=self.generation_rate,
+            prompt_at_least=self.prompt_at_least,
+            generation_at_least=self.generation_at_least,
             pool_used=snapshot.pool.used,
-            slot_rates=tuple(rate.generation for rate in self.rates.values()),
+            slot_rates=MappingProxyType({slot: rate.generation for slot, rate in self.rates.items()}),
             break_before=break_before,
         )
 
@@ -130,6 +136,8 @@ class Observer:
             rates=life.rates,
             prompt_rate=life.prompt_rate,
             generation_rate=life.generation_rate,
+            prompt_at_least=life.prompt_at_least,
+            generation_at_least=life.generation_at_least,
             history=points,
             findings=life.findings(snapshot, points),
             restarts=self._restarts,

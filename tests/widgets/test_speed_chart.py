@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.observe.observation import Observation
 from slotview.engine.snapshot import Totals
@@ -15,6 +16,14 @@ def test_wide_charts_stand_side_by_side_with_units_and_scales() -> None:
     assert lines[1].split()[0] == "50"
     assert "2 000" in lines[1]
     assert lines[5].count("2 min ago") == 2
+
+
+def test_a_speed_that_leaves_out_the_ends_of_tasks_is_a_lower_bound() -> None:
+    known = look()
+    seen = replace(known.observation, generation_at_least=True, prompt_at_least=True)
+    line = drawn(SpeedChart(), replace(known, observation=seen), 78, 7).splitlines()[0]
+    assert "generation ≥ 24.2 tok/s" in line
+    assert "prompts ≥ 1 900 tok/s" in line
 
 
 def test_narrow_charts_stand_one_above_the_other() -> None:

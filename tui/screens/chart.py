@@ -29,6 +29,7 @@ class Series(Struct, frozen=True):
     name: str
     colour: str
     value: Callable[[Point], float | None]
+    at_least: Callable[[Point], bool] = lambda _: False
 
 
 class ChartScreen(Dialog[None]):
@@ -71,8 +72,10 @@ class ChartScreen(Dialog[None]):
 
 def draw_chart(history: Sequence[Point], width: int, height: int) -> str:
     """Draw speeds and load over time, as coloured text. Prompts are much faster, so they have a scale of their own."""
-    generation = Series("generation tok/s", "green", lambda point: point.generation_rate)
-    prompt = Series("prompt tok/s", "blue", lambda point: point.prompt_rate)
+    generation = Series(
+        "generation tok/s", "green", lambda point: point.generation_rate, lambda point: point.generation_at_least
+    )
+    prompt = Series("prompt tok/s", "blue", lambda point: point.prompt_rate, lambda point: point.prompt_at_least)
     busy = Series("busy slots", "cyan", lambda point: point.busy)
     waiting = Series("waiting", "orange", lambda point: point.waiting)
     third = height // 3
@@ -106,11 +109,14 @@ def _names(series: Sequence[Series], newest: Point, width: int) -> str:
     """What is drawn, each in its colour and with its newest value: lines may lie on each other."""
     import plotext
 
-    values = [one.value(newest) for one in series]
-    told = [count(value) if isinstance(value, int) else rate(value) for value in values]
-    names = [f"■ {one.name} {text}" for one, text in zip(series, told, strict=True)]
+    names = [f"■ {one.name} {_newest(one, newest)}" for one in series]
     room = " " * max(0, width - len("  ".join(names)))
     return "  ".join(str(plotext.colorize(name, one.colour)) for name, one in zip(names, series, strict=True)) + room
+
+
+def _newest(series: Series, point: Point) -> str:
+    value = series.value(point)
+    return count(value) if isinstance(value, int) else rate(value, at_least=series.at_least(point))
 
 
 def _marks(length: float, most: int) -> list[float]:

@@ -59,6 +59,44 @@ def test_tokens_of_a_task_that_ended_between_two_looks_count() -> None:
     assert seen[-1].generation_rate == pytest.approx(15.0)
 
 
+def test_tokens_of_tasks_whose_end_nobody_saw_make_the_speed_a_lower_bound() -> None:
+    first, second = generating(0, 1, 100), generating(0, 2, 5)
+    seen = watch_all((look(float(t), slot), ()) for t, slot in enumerate([idle(0, 0), first, second, second, second]))
+    assert [one.generation_at_least for one in seen] == [False, False, True, True, True]
+    later = watch_all((look(float(t), second), ()) for t in range(9))
+    assert not any(one.generation_at_least for one in later)
+
+
+def test_a_speed_of_at_least_nothing_is_not_known() -> None:
+    looks = [look(float(t), idle(0, t)) for t in range(5)]
+    seen = watch(looks)
+    assert (seen.generation_rate, seen.prompt_rate) == (None, None)
+    assert watch(look(float(t), idle(0, 4)) for t in range(5)).generation_rate == 0.0
+
+
+def test_an_idle_slot_still_shows_how_far_its_last_task_got() -> None:
+    """30 tokens were decoded after the last look; the very last one is in no slot (spec §4.4)."""
+    seen = watch([
+        look(0.0, idle(0, 0)),
+        look(1.0, generating(0, 1, 100, n_tokens=120)),
+        look(2.0, idle(0, 1, n_tokens=149)),
+    ])  # fmt: skip
+    assert (seen.generation_rate, seen.generation_at_least) == ((100 + 29) / 2.0, False)
+
+
+def test_a_slot_that_was_emptied_does_not_show_how_far_its_last_task_got() -> None:
+    seen = watch([look(1.0, generating(0, 1, 100, n_tokens=120)), look(2.0, idle(0, 1, n_tokens=0))])
+    assert seen.generation_at_least
+
+
+def test_what_an_event_tells_of_the_end_is_exact_also_where_it_comes_late() -> None:
+    end = TaskEnded(1.5, 0, 1, "limit", n_decoded=130)
+    looks = [look(0.0, idle(0, 0)), look(1.0, generating(0, 1, 100)), look(2.0, idle(0, 1))]
+    assert not watch_all(zip(looks, ((), (), [end]), strict=True))[-1].generation_at_least
+    late = watch_all(zip([*looks, look(3.0, idle(0, 1))], ((), (), (), [end]), strict=True))
+    assert [one.generation_at_least for one in late] == [False, False, True, False]
+
+
 @pytest.mark.parametrize(("n_decoded", "speed"), [(1, 100.0), (0, 0.0), (None, 0.0)])
 def test_a_prompt_that_was_refused_or_given_up_was_not_processed(n_decoded: int | None, speed: float) -> None:
     end = TaskEnded(1.8, 0, 2, "error" if not n_decoded else "limit", n_decoded, n_prompt=210, n_cached=10)
@@ -137,6 +175,11 @@ def test_slots_in_another_order_are_no_restart() -> None:
     assert watch(looks).restarts == 0
 
 
+def test_slots_in_another_order_keep_their_own_speeds_in_the_chart() -> None:
+    looks = (look(t, generating(7, 1, int(10 * t)), generating(2, 2, int(50 * t))) for t in (1.0, 2.0, 3.0))
+    assert watch(looks).history[-1].slot_rates == {7: 10.0, 2: 50.0}
+
+
 def test_a_slot_unused_again_is_a_restart() -> None:
     seen = watch([look(0.0, idle(0, 5), idle(1, 6)), look(1.0, idle(0), idle(1))])
     assert seen.restarts == 1
@@ -161,16 +204,20 @@ def test_a_request_that_overtook_the_only_other_one_is_no_restart_where_the_serv
         seen = watch(look(at, generating(0, task, 5), facts=told) for at, task, told in facts)
         restarts[name] = seen.restarts
     assert restarts == {"same": 0, "new": 1, "untold": 1}
+    counted = (look(at, generating(0, task, 5), totals=Totals(decodes=99.0 + at)) for at, task in ((0.0, 9), (1.0, 7)))
+    assert watch(counted).restarts == 0
 
 
 def test_a_restart_that_counters_and_slots_tell_one_after_the_other_is_one() -> None:
-    before, after = Totals(predicted_tokens=900.0), Totals(predicted_tokens=12.0)
+    before, after = Totals(decodes=900.0), Totals(decodes=12.0)
     old, new = generating(0, 912, 900), generating(0, 3, 5)
     start = [look(0.0, old, totals=before), look(1.0, old, totals=before)]
     slots_first = [look(2.0, new, totals=before), look(3.0, new, totals=before), look(4.0, new, totals=after)]
+    fresh_first = [look(2.0, idle(0), totals=before), look(3.0, new, totals=after)]
     counters_first = [look(2.0, old, seen_at=1.0, totals=after), look(3.0, new, totals=after)]
     assert watch([*start, *slots_first]).restarts == 1
     assert watch([*start, *counters_first]).restarts == 1
+    assert watch([*start, *fresh_first]).restarts == 1
 
 
 def test_a_restart_that_slots_and_a_mark_tell_one_after_the_other_is_one() -> None:

@@ -1,0 +1,83 @@
+"""What two answers cannot tell: the work of tasks that ended in between."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from ..snapshot import SlotView
+from .track import TaskTrack
+
+__all__ = ["UnseenWork"]
+
+REMEMBERED = 512  # tasks whose end was told
+
+
+class _End(Struct, frozen=True):
+    """A task that ended at about this time: whether it may have decoded or processed tokens that nobody saw."""
+
+    task: int | None
+    at: float
+    generated: bool
+    processed: bool
+
+
+class UnseenWork:
+    """Notes the ends that nobody told, of the last ``window`` seconds.
+
+    What an idle slot holds shows how far its last task got, as long as the slot keeps it.
+    """
+
+    def __init__(self, window: float) -> None:
+        self._window = window
+        self._ends: list[_End] = []
+        self._tasks: dict[int, int | None] = {}
+        self._told: deque[int] = deque(maxlen=REMEMBERED)
+
+    @property
+    def generated(self) -> bool:
+        """Whether tokens may have been decoded lately that no answer told of."""
+        return any(end.generated for end in self._ends)
+
+    @property
+    def processed(self) -> bool:
+        """Whether prompt tokens may have been processed lately that no answer told of."""
+        return any(end.processed for end in self._ends)
+
+    def told(self, task: int) -> None:
+        """Note that the end of a task was reported with its counts."""
+        self._told.append(task)
+        self._ends = [end for end in self._ends if end.task != task]
+
+    def answer(self, slots: Sequence[SlotView], left: Iterable[TaskTrack], at: float) -> int:
+        """Take in an answer and the tasks that have left; return the tokens they are seen to have decoded at last."""
+        self._ends = [end for end in self._ends if end.at > at - self._window]
+        tracks = {track.slot: track for track in left}
+        more = sum(self._after(slot, tracks.get(slot.id), at) for slot in slots)
+        self._tasks = {slot.id: slot.task for slot in slots}
+        return more
+
+    def _after(self, slot: SlotView, track: TaskTrack | None, at: float) -> int:
+        """What was decoded in a slot since the answer before, by tasks that are over."""
+        is_other = slot.task != self._tasks.get(slot.id, slot.task)
+        if is_other and not slot.is_busy:
+            self._note(_End(slot.task, at, generated=True, processed=True))
+        if track is None or track.task in self._told:
+            return 0
+        tail = None if is_other or slot.is_busy else _tail(slot, track)
+        self._note(_End(track.task, at, generated=tail is None, processed=not track.sampled))
+        return tail or 0
+
+    def _note(self, end: _End) -> None:
+        if (end.generated or end.processed) and end.task not in self._told:
+            self._ends.append(end)
+
+
+def _tail(slot: SlotView, track: TaskTrack) -> int | None:
+    """Tokens that a task decoded after it was seen last; the very last one is not in the slot (spec §4.4)."""
+    if track.beside is None or track.n_decoded is None or slot.n_tokens is None:
+        return None
+    tail = slot.n_tokens - track.beside - track.n_decoded
+    return tail if tail >= 0 else None
