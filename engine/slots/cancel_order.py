@@ -20,7 +20,7 @@ def cancel_order(tasks: Sequence[int], n_prompts: int) -> list[int]:
     n_buckets = _buckets(n_prompts)
     for n, task in enumerate(tasks):
         if n == n_buckets:
-            n_buckets = _buckets(max(n + 2, 2 * n))
+            n_buckets = _buckets(2 * n)
             listed.reverse()
         listed.insert(0, task)
     return listed

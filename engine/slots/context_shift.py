@@ -34,7 +34,7 @@ class ContextShift:
             return
         n_keep = self._n_keep(slot, job.n_prompt, job.params.n_keep)
         n_left = slot.n_tokens - n_keep
-        n_discard = min(job.params.n_discard or n_left // 2, max(0, n_left - 1))
+        n_discard = min(job.params.n_discard or n_left // 2, n_left - 1)
         text = f"slot context shift, n_keep = {n_keep}, n_left = {n_left}, n_discard = {n_discard}"
         self._state.log.slot("W", "operator()", slot, text)
         if not self._discard(slot, n_keep, n_discard):

@@ -36,8 +36,8 @@ class Endings:
         self._release(slot)
 
     def _word_length(self, slot: Slot) -> int:
-        """Tokens of a stop word spelled on its own, whose probabilities are left out (not in a stream)."""
-        if not slot.probs or slot.stop is not StopType.WORD or slot.job is None or slot.job.params.stream:
+        """Tokens of a stop word spelled on its own, whose probabilities are left out."""
+        if not slot.probs or slot.stop is not StopType.WORD:
             return 0
         return len(self._state.tokenizer.encode(slot.stopping_word, add_special=False))
 

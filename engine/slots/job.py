@@ -47,8 +47,8 @@ class CompletionJob(Struct, eq=False):
 
     @property
     def pin(self) -> int:
-        """``id_slot`` as requested; −1 = any. Children cannot be pinned."""
-        return -1 if self.parent is not None else self.params.id_slot
+        """``id_slot`` as requested; −1 = any. A child waits with its parent, and nobody asks for its own."""
+        return self.params.id_slot
 
     def alone(self) -> CompletionJob:
         """A task of a family as one of its own; children cannot be pinned."""

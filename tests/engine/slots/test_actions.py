@@ -206,13 +206,14 @@ def test_an_unknown_action_is_refused() -> None:
     assert (desk.failed(task).status, desk.failed(task).message) == (400, "Invalid action")
 
 
-def test_an_action_waits_for_its_slot() -> None:
+def test_an_action_waits_for_its_slot_and_its_turn() -> None:
     desk = Desk(parallel=1, ctx_size=256)
     running = desk.ask(numbered(5), n_predict=20)
     desk.step(2)
+    waiting = desk.ask(numbered(5), n_predict=3)
     erase = desk.act("erase", 0)
     desk.step()
-    assert desk.core.n_deferred == 1
+    assert desk.core.n_deferred == 2
     desk.run()
-    assert desk.order_of_ends() == [running, erase]
-    assert desk.done(erase).n_tokens == 24
+    assert desk.order_of_ends() == [running, waiting, erase]
+    assert desk.done(erase).n_tokens == 7

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.events import ContextShifted
+from slotview.engine.events import ContextShifted, TaskEnded
 from slotview.engine.slots.task import Partial, StopType
-from tests.engine.slots.desk import Desk, numbered
+from tests.engine.slots.desk import STEP_US, Desk, numbered
 from tests.engine.stub_model import ByteTokenizer, StubModel
 
 
@@ -43,6 +43,19 @@ def test_a_requests_limit_goes_before_the_servers(server: int, asked: int | None
     assert answer.n_decoded == n
     assert answer.stop_type is StopType.LIMIT
     assert not answer.truncated
+
+
+def test_what_is_told_of_a_tasks_end() -> None:
+    desk = Desk(parallel=1, ctx_size=256)
+    desk.answer(numbered(10), n_predict=1)
+    desk.answer(numbered(254), n_predict=9)
+    refused = desk.ask(numbered(300))
+    desk.run()
+    _, full, failed = desk.happened(TaskEnded)
+    told = (full.reason, full.n_prompt, full.n_cached, full.n_decoded, full.truncated, full.error)
+    assert told == ("limit", 254, 10, 2, True, None)
+    assert (full.prompt_seconds, full.generation_seconds) == (STEP_US / 1e6, STEP_US / 1e6)
+    assert (failed.task, failed.reason, failed.error) == (refused, "error", desk.failed(refused).message)
 
 
 def test_a_repeated_prompt_computes_its_last_token_only_and_warns_twice() -> None:

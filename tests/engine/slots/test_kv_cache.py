@@ -202,6 +202,8 @@ def test_the_width_follows_the_highest_cell_in_steps_of_256() -> None:
     assert stream.width == 768
     cache.remove(0)
     assert stream.width == 512
+    cache.place([(0, 3)])
+    assert stream.width == 512
     cache.remove(1)
     assert stream.width == 256
 

@@ -284,8 +284,9 @@ def test_a_child_that_waits_with_its_parent_is_given_up_alone() -> None:
 
 
 def test_outputs_that_no_longer_have_slots_at_once_run_one_after_the_other() -> None:
-    desk = Desk(parallel=1, ctx_size=256)
-    tasks = desk.post(numbered(5), n_predict=3, n_cmpl=3)  # checked for more slots, then the engine was retuned
+    desk = Desk(parallel=2, ctx_size=512)  # the request was checked for more slots, then the engine was retuned
+    tasks = desk.post(numbered(5), n_predict=3, n_cmpl=3, id_slot=0)
     desk.run(limit=100)
     assert [desk.final(task).n_decoded for task in tasks] == [3, 3, 3]
     assert [desk.final(task).index for task in tasks] == [0, 1, 2]
+    assert [desk.final(task).slot for task in tasks[:2]] == [0, 1]  # only the first is pinned
