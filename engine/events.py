@@ -118,7 +118,7 @@ class ContextShifted(Event, frozen=True):
 
 
 class LogLine(Event, frozen=True):
-    """One line of a server's log: level letter I, W, E or D, and the text with its prefix."""
+    """One line of a server's log: level letter I, W, E or D ("" if it does not tell), and the text with its prefix."""
 
     level: str
     text: str

@@ -58,4 +58,5 @@ def _pool(slots: tuple[SlotView, ...]) -> KvPool:
         return KvPool(why="the recording does not hold the tokens of its slots")
     limits = {slot.n_ctx for slot in slots}
     sizes = possible_sizes(limits.pop() if len(limits) == 1 else None, len(slots))
-    return KvPool(active=active, cached=cached, estimated=True, candidates=sizes)
+    cells = sizes[0] if len(sizes) == 1 else None
+    return KvPool(active=active, cached=cached, estimated=True, cells=cells, candidates=sizes)

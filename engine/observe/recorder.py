@@ -86,7 +86,7 @@ class Recorder:
 
 
 def _may_keep(event: Event) -> bool:
-    """Debug and trace lines, and lines and refusals that quote texts, may contain prompts."""
+    """Debug lines, those of no known level, and lines and refusals that quote texts may contain prompts."""
     if isinstance(event, RequestRefused):
         return len(event.error) <= _LONGEST and "exceeds the available context" in event.error
     if not isinstance(event, LogLine):

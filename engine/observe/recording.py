@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ..backend import BackendError
 from ..events import Event
+from ..plain import plain
 from ..snapshot import Snapshot
 from .codec import event_from, snapshot_from
 from .poll_series import is_poll, snapshot_of_poll
@@ -20,6 +21,7 @@ from .scrub import scrub
 __all__ = ["Frame", "Recording", "load_recording"]
 
 LARGEST = 256 * 1024 * 1024  # bytes; a recording is held in memory
+BEYOND_ALL = 2.0**63
 
 
 class Frame(Struct, frozen=True):
@@ -53,7 +55,7 @@ def load_recording(path: str | Path) -> Recording:
     note = ""
     for number, line in enumerate(lines, 1):
         try:
-            _add(frames, json.loads(line), number, path.name)
+            _add(frames, _parsed(line), number, path.name)
         except (ValueError, RecursionError) as error:
             if number == len(lines) and frames and not line.endswith("\n"):
                 note = f"{path.name} is cut off in line {number}; what came before is shown"
@@ -69,12 +71,29 @@ def _lines(path: Path) -> list[str]:
         size = path.stat().st_size
         if size > LARGEST:
             raise BackendError(f"{path.name} is too large to replay: {size >> 20} MiB; at most {LARGEST >> 20}")
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             return [line for line in file if line.strip()]
     except OSError as error:
         raise BackendError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BackendError(f"{path.name} is not a recording: it is not text") from None
+
+
+def _parsed(line: str) -> object:
+    """The JSON of a line. Raises `ValueError`, also for numbers that no clock and no counter reaches."""
+    return json.loads(line, parse_int=_whole, parse_float=_decimal, parse_constant=_decimal)
+
+
+def _whole(text: str) -> int:
+    _decimal(text)
+    return int(text)
+
+
+def _decimal(text: str) -> float:
+    number = float(text)
+    if not abs(number) < BEYOND_ALL:
+        raise ValueError(f"{text[:20]} is not a number that makes sense here")
+    return number
 
 
 def _add(frames: list[Frame], data: object, number: int, name: str) -> None:
@@ -96,7 +115,9 @@ def _add(frames: list[Frame], data: object, number: int, name: str) -> None:
 
 def _check(version: object, name: str) -> None:
     if version != VERSION:
-        raise BackendError(f"{name} was written by another version ({str(version)[:20]}); this one reads {VERSION}")
+        raise BackendError(
+            f"{name} was written by another version ({plain(str(version), 20)}); this one reads {VERSION}"
+        )
 
 
 def _events(data: object) -> Iterator[Event]:
@@ -111,5 +132,7 @@ def _events(data: object) -> Iterator[Event]:
 def _reason(error: Exception) -> str:
     """The first line of what is wrong, without a library's explanations."""
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON ({error.msg} at column {error.colno})"
-    return str(error).splitlines()[0][:120] if str(error) else "nested too deeply"
+        return f"not JSON ({error.msg.removesuffix(' at')} at column {error.colno})"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return plain(str(error).splitlines()[0], 120)

@@ -72,7 +72,7 @@ class LogReader:
         events = self._happened(text) if port == self._port else []
         if level in (None, "W", "E") or text.startswith(SHOWN_PREFIXES):
             source = f"[{port}] " if port else ""
-            events += [LogLine(self._now(), level or "I", source + part) for part in self._hide(text).split("\n")]
+            events += [LogLine(self._now(), level or "", source + part) for part in self._hide(text).split("\n")]
         return events
 
     def _happened(self, text: str) -> list[Event]:

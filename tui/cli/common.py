@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_PACE", "fail", "load_config", "read_flags"]
 
 DEFAULT_PACE = "m4-9b"
+LONGEST_LINE = 2000
 
 
 def fail(message: object, code: int = 1) -> NoReturn:
-    """Exit with one line on stderr."""
-    print(f"slotview: {message}", file=sys.stderr)
+    """Exit with one line on stderr, without what a file or a server might have hidden in it for the terminal."""
+    from slotview.engine.plain import plain
+
+    print(f"slotview: {plain(str(message), LONGEST_LINE)}", file=sys.stderr)
     sys.exit(code)
 
 

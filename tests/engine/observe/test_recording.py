@@ -105,6 +105,7 @@ def test_no_secret_and_no_prompt_reaches_the_file(tmp_path: Path) -> None:
         LogLine(0.0, "I", "slot launch_slot_: id  0 | task 3 | processing task, --api-key abc123"),
         LogLine(0.0, "W", "slot update_slots: id  0 | task 3 | old: ... my abc123 diary"),
         LogLine(0.0, "D", "anything: abc123"),
+        LogLine(0.0, "", "slot process_toke: id  1 | task 4 | n_gen = 1, next token:   476 ' abc123'"),
     ]
     with Recorder(path) as recorder:
         recorder.write(look(0.0, idle(0), facts=facts), events)
@@ -174,7 +175,12 @@ def test_a_series_of_polls_can_be_replayed(tmp_path: Path) -> None:
         ('{"slotview_recording": 1}\n{"snapshot": {"health": {"state": "well"}}}\n', "health.state"),
         ('{"slotview_recording": 1}\n{"snapshot": {}}\n[]\n{"snapshot": {}}\n', "line 3"),
         ('{"t": "x", "slots": []}\n', "t is not a number"),
-        ("[" * 100_000 + "\n", "line 1"),
+        ("[" * 100_000 + "\n", "line 1 cannot be read: nested too deeply"),
+        ('{"slotview_recording": "\\u001b[2J"}\n', "another version (␛[2J)"),
+        ('{"snapshot": {"time": NaN}}\n', "NaN is not a number that makes sense here"),
+        ('{"snapshot": {"time": -Infinity}}\n', "-Infinity is not a number"),
+        ('{"snapshot": {"time": 1e999}}\n', "1e999 is not a number"),
+        ('{"snapshot": {"serial": 99999999999999999999}}\n', "99999999999999999999 is not a number"),
     ],
 )
 def test_a_broken_file_gets_one_line(tmp_path: Path, content: str, words: str) -> None:
@@ -185,6 +191,18 @@ def test_a_broken_file_gets_one_line(tmp_path: Path, content: str, words: str) -
     assert words in str(error.value)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 250
+
+
+def test_the_mark_that_windows_puts_before_a_text_is_no_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "polls.jsonl"
+    path.write_text(json.dumps(POLL), encoding="utf-8-sig")
+    assert len(load_recording(path).frames) == 1
+
+
+def test_one_slot_is_the_whole_pool(tmp_path: Path) -> None:
+    path = tmp_path / "polls.jsonl"
+    path.write_text(json.dumps(POLL | {"slots": POLL["slots"][:1]}))  # type: ignore[index]
+    assert load_recording(path).frames[0].snapshot.pool.cells == 2048
 
 
 def test_a_missing_or_foreign_file_gets_one_line(tmp_path: Path) -> None:

@@ -84,8 +84,8 @@ def test_a_message_of_several_lines_in_json_is_several_lines() -> None:
 
 
 def test_a_line_that_only_looks_like_json_or_a_level_is_shown_as_it_is() -> None:
-    assert read('{"type":"log" and no more')[1] == [LogLine(5.0, "I", '{"type":"log" and no more')]
-    assert read("I am a line of a template")[1] == [LogLine(5.0, "I", "I am a line of a template")]
+    assert read('{"type":"log" and no more')[1] == [LogLine(5.0, "", '{"type":"log" and no more')]
+    assert read("I am a line of a template")[1] == [LogLine(5.0, "", "I am a line of a template")]
 
 
 ROUTER = """\

@@ -110,6 +110,7 @@ def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
         ("[[", "not valid TOML"),
         pytest.param("theme = " + "[" * 10_000, "nested too deeply", id="deep"),
         ("colour = 'red'", "colour: there is no such setting"),
+        ('"\\u001b[2J" = 1', "␛[2J: there is no such setting"),
     ],
 )
 def test_a_wrong_configuration_names_the_file_and_the_field(tmp_path: Path, text: str, told: str) -> None:
