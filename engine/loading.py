@@ -128,4 +128,4 @@ def facts_of_file(path: str) -> ModelFacts:
         raise StartError(str(error)) from None
     hparams = file.hparams
     shape = KvShape(hparams.n_layer, hparams.n_head_kv, hparams.head_dim_k, hparams.head_dim_v)
-    return ModelFacts(n_ctx_train=hparams.n_ctx_train, shape=shape, weight_bytes=file.size_bytes)
+    return ModelFacts(hparams.n_ctx_train, shape, file.size_bytes, rope_base=hparams.rope_base)

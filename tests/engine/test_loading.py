@@ -6,6 +6,7 @@ import gc
 import threading
 
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine import loading
 from slotview.engine.flags import parse_flags
@@ -23,3 +24,9 @@ def test_as_many_threads_compute_as_asked_for_and_not_more_than_there_are_cores(
     added = [one for one in set(threading.enumerate()) - before if one.name == "slotview-model"]
     assert len(added) == helpers
     assert model.n_vocab == 1024
+
+
+def test_a_file_that_is_only_looked_at_has_the_facts_of_a_loaded_model() -> None:
+    flags = parse_flags([])
+    loaded = loading.model_facts(loading.load(flags), flags.launch)
+    assert loading.facts_of_file(str(loading.bundled_model())) == replace(loaded, compute_bytes=0)
