@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..restart_signs import ids_fell, slots_are_fresh
 from ..snapshot import HealthState, SlotView, Snapshot, Totals
 
-__all__ = ["Remains", "answered_at", "expected_gap", "has_gap", "has_restarted", "is_current", "is_new"]
+__all__ = ["Remains", "answered_at", "expected_gap", "has_gap", "has_restarted", "is_current", "is_new", "is_same_run"]
 
 SILENCE = 5.0  # seconds without an answer that leave a gap in a chart, at the usual polling interval
 
@@ -98,6 +98,11 @@ def has_restarted(old: Snapshot, new: Snapshot) -> bool:
     if old.totals.decodes and new.totals.decodes:
         return False  # counters fall; lower ids prove less, as a pinned request may overtake all that wait (spec §5.5)
     return ids_fell(old.slots, new.slots)
+
+
+def is_same_run(old: Snapshot, new: Snapshot) -> bool:
+    """Whether the server's own mark says that it was not started anew; fresh slots then mean that its model was."""
+    return old.facts.run is not None and old.facts.run == new.facts.run
 
 
 def _ids(slots: Iterable[SlotView]) -> set[int]:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from ..events import Event, Retuned, TaskEnded
 from ..restart_signs import counters_fell
 from ..snapshot import EMPTY, HealthState, Snapshot
-from .continuity import Remains, answered_at, has_gap, has_restarted, is_new
+from .continuity import Remains, answered_at, has_gap, has_restarted, is_new, is_same_run
 from .findings import RULES, FindingKeeper
 from .follow import Follower
 from .history import CAPACITY, History
@@ -122,9 +122,10 @@ class Observer:
             self._life = self._life.after_retune() if retuned else _Life()
             self._broken = True
             is_own_doing = retuned or self._slept or snapshot.poll is None
-            self._restarts += not is_own_doing
+            is_same = anew and is_same_run(self._answered or EMPTY, new)  # so far; the mark may be read later
+            self._restarts += not (is_own_doing or is_same)
             self._answered = None
-            self._remains = Remains() if retuned else Remains.of(self._seen, snapshot)
+            self._remains = Remains() if retuned or is_same else Remains.of(self._seen, snapshot)
             new = self._remains.without(snapshot)
         if snapshot.health.state is HealthState.OK:
             self._slept = False

@@ -240,6 +240,13 @@ def test_a_model_that_woke_is_no_restart() -> None:
     assert seen.history[-1].break_before
 
 
+def test_a_model_that_slept_unseen_is_no_restart() -> None:
+    facts = ServerFacts(source="http://host:8080", run="a")
+    seen = watch(look(t, slot, facts=facts) for t, slot in ((0.0, idle(0, 5)), (9.0, idle(0)), (10.0, idle(0))))
+    assert seen.restarts == 0
+    assert seen.history[-2].break_before
+
+
 def test_a_retune_begins_afresh_and_is_no_restart() -> None:
     looks = [
         (look(0.0, generating(0, 1, 10), poll=None), []),
