@@ -50,7 +50,7 @@ def _blocks(snapshot: Snapshot, cells: int, per_block: int) -> list[Span]:
     for slot in snapshot.slots or ():
         if slot.n_tokens:
             label = str(slot.id)
-            run = label + _BLOCK * max(1, round(slot.n_tokens / per_block) - len(label))
+            run = label + _BLOCK * max(1, round(min(slot.n_tokens, cells) / per_block) - len(label))
             runs.append((run, _TONES["active" if slot.is_busy else "cached"]))
             used += len(run)
     free = max(0, cells // per_block - used)

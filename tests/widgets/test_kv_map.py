@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.snapshot import KvPool
 from slotview.widgets.kv_map import KvMap
@@ -19,6 +20,12 @@ def test_numbers_of_small_slots_do_not_run_together() -> None:
     of = look(snapshot(many(256)[:21], pool=KvPool(False, 262144, (), 0, 0)))
     text = "".join(drawn(KvMap(), of, 64, 9).splitlines()[1:])
     assert text.startswith("0▪5▪10▪15▪20▪·")
+
+
+def test_a_slot_that_claims_more_than_the_pool_holds_fills_it() -> None:
+    liar = replace(many(1)[0], n_tokens=2**62)
+    text = "".join(drawn(KvMap(), look(snapshot((liar,), pool=KvPool(False, 64, (), 0, 0))), 64, 3).splitlines()[1:])
+    assert text == "0" + "▪" * 63
 
 
 def test_busy_idle_and_free_differ_in_tone() -> None:
