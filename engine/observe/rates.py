@@ -61,8 +61,15 @@ class GenerationSpeed:
         """Tokens per second; None until two answers are far enough apart."""
         if len(self._seen) < 2:
             return None
-        (start, first), (end, last) = self._seen[0], self._seen[-1]
+        (start, first), (end, last) = self._beginning, self._seen[-1]
         return speed(last - first, end - start, SHORTEST if last > first else LONGEST_PAUSE)
+
+    @property
+    def _beginning(self) -> tuple[float, float]:
+        """When the window begins, and how many tokens had been decoded by then, at an even pace between answers."""
+        (start, first), (end, last) = self._seen[0], self._seen[1]
+        left = self._seen[-1][0] - WINDOW
+        return (left, first + (last - first) * (left - start) / (end - start)) if start < left < end else (start, first)
 
 
 class PromptSpeed:

@@ -93,6 +93,7 @@ def start_once(names: Sequence[str], options: AttachOptions, *, as_json: bool) -
 def _backends(names: Sequence[str], options: AttachOptions, saved: Settings | None) -> list[tuple[str, Backend]]:
     """Make a named backend for each address or configured name; without any, for all configured servers."""
     from slotview.engine.remote.backend import RemoteBackend
+    from slotview.engine.sleepless import sleepless
 
     configured = saved.servers if saved else {}
     if not names and not configured:
@@ -114,6 +115,7 @@ def _backends(names: Sequence[str], options: AttachOptions, saved: Settings | No
                 metrics_every=metrics_every,
                 backoff=options.backoff,
                 facts=facts,
+                clock=sleepless,
             )
         except ValueError as error:
             fail(error, 2)

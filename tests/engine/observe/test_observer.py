@@ -152,6 +152,18 @@ def test_a_prompt_that_waits_beside_a_slot_in_which_nothing_moves_is_stuck() -> 
     assert watch(looks).rates[1].stalled_for == pytest.approx(199.0)
 
 
+@pytest.mark.parametrize(("meanwhile", "speeds"), [(180_000, [50.0, 50.0, 50.0]), (25, [0.0, 10.0, 50.0])])
+def test_a_speed_goes_back_five_seconds_and_not_over_the_hour_that_this_machine_slept(
+    meanwhile: int, speeds: list[float]
+) -> None:
+    """The server went on, or slept as well."""
+    at = [*range(6), *range(3605, 3615)]
+    counts = [50 * t if t < 10 else 250 + meanwhile + 50 * (t - 3605) for t in at]
+    looks = ((look(float(t), generating(0, 1, 1 + n)), ()) for t, n in zip(at, counts, strict=True))
+    seen = [one.rates[0].generation for one in watch_all(looks)]
+    assert [seen[6], seen[7], seen[-1]] == pytest.approx(speeds, abs=0.05)
+
+
 def test_a_gap_breaks_the_line() -> None:
     seen = watch([look(0.0, idle(0, 1)), look(1.0, idle(0, 1)), look(30.0, idle(0, 1))])
     assert [point.break_before for point in seen.history] == [False, False, True]
