@@ -17,7 +17,7 @@ HOLE = -1
 class CellSequence:
     """``cells[:n]`` are the cells of positions 0 … n−1; `HOLE` only while chunks are being moved (spec §6.5).
 
-    Where ``n_missing`` is above 0, they are those of as many positions later: of what follows a prompt that is not held.
+    Where ``n_missing`` is above 0, they are those of as many positions later, behind a prompt that is not held.
     ``_run`` is how many of the first positions lie in ascending neighbouring cells.
     """
 
@@ -67,8 +67,6 @@ class CellSequence:
         """Forget positions from ``n`` on."""
         self.n = n
         self._run = min(self._run, n)
-        if n == 0:
-            self.n_missing = 0
 
     def measure(self) -> None:
         """Find anew how far the run of neighbouring cells goes."""

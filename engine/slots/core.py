@@ -160,7 +160,7 @@ class Core:
         """Book, sample and stop; return the iteration's next piece, or None at its end."""
         self._state.now = now
         if self._logits is None:
-            self._decoding.give_up(BROKEN, -3, self._failure)
+            self._decoding.give_up(BROKEN, -3, f"the model failed: {self._failure}")
             return None
         self._sampling.run(piece, self._logits)
         self._logits = None

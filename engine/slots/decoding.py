@@ -73,7 +73,8 @@ class Decoding:
         log = self._state.log
         log.library("E", GAP.format(slot=slot.id, last=slot.sequence.end - 1, first=slot.n_tokens - 1))
         log.library("E", "decode: failed to initialize batch")
-        self.give_up(INVALID, -1, f"slot {slot.id} got only a part of the prompt that its request's outputs share")
+        why = f"slot {slot.id} got only a part of a prompt that several outputs share, as the pool was full"
+        self.give_up(INVALID, -1, f"{why}: all running requests were ended")
 
     def _make_room(self) -> bool:
         """Purge one idle slot or halve the batch; False when neither is left."""
@@ -96,7 +97,7 @@ class Decoding:
         if code == 1:
             state.tell(PoolFull(state.now / 1e6, n))
         else:
-            state.tell(Notice(state.now / 1e6, f"the model failed: {cause}", "error"))
+            state.tell(Notice(state.now / 1e6, cause, "error"))
         state.log.srv("E", "update_slots", f"decode() failed: {message}")
         self._batch = Batch()
         self._offset = 0

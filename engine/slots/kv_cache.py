@@ -129,6 +129,8 @@ class KvCache:
         """Drop positions ``first`` … ``end``−1 of a sequence; ``end`` −1 = all that follow."""
         sequence = self.sequences[index]
         stop = sequence.n if end < 0 else min(end, sequence.n)
+        if first == 0:
+            sequence.n_missing = 0
         if first >= stop:
             return
         gone = sequence.cells[first:stop]

@@ -100,6 +100,7 @@ class StubModel:
     """``script`` maps a prompt's text to the answer it is given, token by token; other prompts get hashed tokens.
 
     ``allowed`` is the range of tokens that hashing yields, so that answers stay readable and do not end by themselves.
+    ``may_lack``: so many tokens may be missing at the beginning of a sequence, as in an output of a full pool.
     """
 
     path = ""
@@ -117,6 +118,7 @@ class StubModel:
         script: Mapping[str, Sequence[int]] | None = None,
         allowed: range = range(97, 123),
         kv_shape: KvShape = SMALLEST,
+        may_lack: int = 0,
     ) -> None:
         self.kv_shape = kv_shape
         self.n_ctx_train = n_ctx_train
@@ -125,6 +127,7 @@ class StubModel:
         self.n_forward = 0
         self._script = {tuple(text.encode()): tuple(answer) for text, answer in (script or {}).items()}
         self._allowed = allowed
+        self._may_lack = may_lack
 
     def new_kv(self, n_stream: int, n_cells: int, type_k: str, type_v: str) -> StubKv:
         """Allocate; the types are only remembered."""
@@ -137,16 +140,16 @@ class StubModel:
         rows = []
         for run in runs:
             self._check(run)
-            first, own = run.first_pos, run.cells[run.first_pos :]
+            first, own = run.first_pos, run.cells[-len(run.tokens) :]
             kv.kept[run.stream, own, 0] = run.tokens
             kv.kept[run.stream, own, 1] = np.arange(first, first + len(run.tokens))
             if run.wants_logits:
                 rows.append(self._logits(kv.kept[run.stream, run.cells]))
         return np.array(rows, np.float32).reshape(len(rows), self.n_vocab)
 
-    @staticmethod
-    def _check(run: SequenceRun) -> None:
-        assert len(run.cells) == run.first_pos + len(run.tokens), "cells do not reach to the last token"
+    def _check(self, run: SequenceRun) -> None:
+        missing = run.first_pos + len(run.tokens) - len(run.cells)
+        assert missing in (0, self._may_lack), "cells do not reach to the last token"
         ascending = run.cells - run.cells[0] == np.arange(len(run.cells))
         assert run.start == (int(run.cells[0]) if ascending.all() else None), "start does not tell the run of cells"
 
@@ -156,7 +159,10 @@ class StubModel:
         return row
 
     def _next(self, held: NDArray[np.int32]) -> int:
-        assert np.array_equal(held[:, 1], np.arange(len(held))), "a cell holds another position than the sequence says"
+        missing = int(held[0, 1])
+        assert missing in (0, self._may_lack), "the beginning of a sequence is not there"
+        in_order = np.array_equal(held[:, 1], missing + np.arange(len(held)))
+        assert in_order, "a cell holds another position than the sequence says"
         sequence = tuple(held[:, 0].tolist())
         for prompt, answer in self._script.items():
             n = len(sequence) - len(prompt)

@@ -117,6 +117,19 @@ def pieces_of_16(c: Client) -> None:
     c.metrics()
 
 
+@scenario("a full pool gives outputs only a part of their prompt, or nothing of it", "-c 256 -np 4 -kvu -cram 0")
+def torn_families(c: Client) -> None:
+    both = [tokens(128, 2), tokens(64, 1)]
+    for prompt, held, n in ((tokens(130, 1), 150, 1), (tokens(130, 1), 150, 3), (both, 150, 6), (both[::-1], 160, 6)):
+        c.complete(tokens(held), 2, id_slot=1, ignore_eos=True)
+        c.complete(prompt, n, n_cmpl=2, ignore_eos=True)
+        c.until_idle()
+        c.slots()
+    c.complete(tokens(30, 7), 3, n_cmpl=4, ignore_eos=True)
+    c.slots()
+    c.metrics()
+
+
 @scenario("families and shifts in one pool", "-c 768 -np 3 -kvu --context-shift", fresh=True)
 def pool_families(c: Client) -> None:
     c.complete(tokens(100, 1), 40, n_cmpl=2, ignore_eos=True)

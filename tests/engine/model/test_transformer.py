@@ -63,6 +63,16 @@ def error(
     return float(np.linalg.norm(got - np.asarray(wanted)) / np.linalg.norm(wanted))
 
 
+@pytest.mark.parametrize("n", [1, 5, 200], ids=["a token", "a few", "more than one thread's"])
+def test_a_sequence_without_its_beginning_depends_on_the_distances_alone(n: int) -> None:
+    model, _ = make()
+    tokens = tokens_of(n)
+    whole = model.forward([run_of(tokens)], model.new_kv(1, 256, "f32", "f32")).copy()
+    kv = model.new_kv(1, 256, "f32", "f32")
+    beheaded = model.forward([SequenceRun(tokens, 70, 0, np.arange(n), 0, wants_logits=True)], kv).copy()
+    assert error(beheaded[0], whole[0]) < TOLERANCE["f32"]
+
+
 def test_biases_are_added_where_there_are_some() -> None:
     model, weights = make(biases=True)
     tokens = tokens_of(20)

@@ -30,13 +30,46 @@ def test_an_idle_slot_is_purged_before_the_batch_is_halved() -> None:
     assert desk.held == [0, 0, 0]
 
 
-def test_what_a_waiting_child_holds_gives_way_to_its_parents_prompt() -> None:
+def test_an_output_that_got_a_part_of_its_prompt_ends_all_requests_when_it_goes_on() -> None:
+    """Measured: the prompt of 250 is read in pieces of 128, and the child is given what is there after the first."""
     desk = Desk(parallel=2, ctx_size=512, kv_unified=True)
     desk.answer(numbered(300), n_predict=2, id_slot=0)
-    tasks = desk.post(numbered(250, 1), n_predict=2, n_cmpl=2, id_slot=1)
+    parent, child = desk.post(numbered(250, 1), n_predict=3, n_cmpl=2, id_slot=1)
     desk.run()
-    assert [(event.slot, event.n_tokens) for event in desk.happened(Purged)] == [(0, 301)]
-    assert [desk.final(task).n_decoded for task in tasks] == [2, 2]
+    assert [desk.failed(task).message for task in (parent, child)] == ["Invalid input batch."] * 2
+    assert desk.log(levels="E")[:3] == [
+        """init: the tokens of sequence 0 in the input batch have inconsistent sequence positions:
+ - the last position stored in the memory module of the context (i.e. the KV cache) for sequence 0 is X = 127
+ - the tokens for sequence 0 in the input batch have a starting position of Y = 250
+ it is required that the sequence positions remain consecutive: Y = X + 1""",
+        "decode: failed to initialize batch",
+        "srv        decode: Invalid input batch. off = 0, n_batch = 512, ret = -1",
+    ]
+    assert "slot 0 got only a part of a prompt" in desk.happened(Notice)[-1].text
+    assert not desk.happened(PoolFull)
+    assert desk.held == [0, 0]
+    assert desk.answer(numbered(20, 2), n_predict=3, n_cmpl=2).n_decoded == 3
+
+
+def test_an_output_that_got_a_part_of_its_prompt_may_sample_one_token() -> None:
+    desk = Desk(parallel=2, ctx_size=512, kv_unified=True)
+    desk.answer(numbered(300), n_predict=2, id_slot=0)
+    tasks = desk.post(numbered(250, 1), n_predict=1, n_cmpl=2, id_slot=1)
+    desk.run()
+    assert [desk.final(task).timings.prompt_n for task in tasks] == [250, 128]
+    assert desk.held == [0, 250]
+
+
+def test_an_output_that_got_nothing_of_its_prompt_goes_on_behind_it() -> None:
+    """Measured: the first piece is the prompt of 64, and nothing of the one of 128 is there for its child."""
+    desk = Desk(StubModel(may_lack=128), parallel=4, ctx_size=256, kv_unified=True)
+    desk.answer(numbered(150), n_predict=2, id_slot=1)
+    tasks = desk.post(numbered(128, 2), numbered(64, 1), n_predict=3, n_cmpl=2)
+    desk.run()
+    assert [desk.final(task).timings.prompt_n for task in tasks] == [128, 0, 64, 64]
+    assert [desk.final(task).n_decoded for task in tasks] == [3] * 4
+    desk.answer(numbered(30, 7), n_predict=3, n_cmpl=4)
+    assert sorted(desk.held) == [0, 0, 0, 32]
 
 
 def test_the_log_of_a_full_pool_is_the_recorded_one() -> None:
