@@ -118,14 +118,15 @@ def test_tokens_outside_the_vocabulary_are_refused() -> None:
 
 
 def test_a_sampler_that_cannot_be_built_is_told_by_its_reason() -> None:
-    desk = Desk(parallel=2, ctx_size=512)
+    desk = Desk(parallel=3, ctx_size=768)
     task = desk.ask(numbered(3), repeat_penalty=0.0)
-    family = desk.post(numbered(3), repeat_penalty=0.0, n_cmpl=2)
+    family = desk.post(numbered(3), repeat_penalty=0.0, n_cmpl=3)
     desk.run()
     reason = "Failed to initialize samplers: penalty_repeat must be finite and greater than 0"
     assert desk.failed(task).message == reason
     assert desk.failed(family[1]).message == reason
     assert desk.failed(family[0]).cancelled
+    assert desk.failed(family[2]).cancelled
     lines = desk.log(levels="E", containing=f"parent task, id_task = {family[0]}")
     assert len(lines) == 1
 

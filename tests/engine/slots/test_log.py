@@ -214,6 +214,7 @@ def test_children_are_told_in_the_log_when_they_take_over_a_prompt() -> None:
     desk = Desk(parallel=3, ctx_size=768)
     desk.post("x", n_predict=1, n_cmpl=3)
     desk.run()
+    assert len(desk.log(containing=": launching slots for parent task id_task = 0 with 2 child tasks")) == 1
     assert len(desk.log(containing="copying state to child")) == 2
 
 

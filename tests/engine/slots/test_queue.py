@@ -216,7 +216,9 @@ def test_who_waits_is_told_with_pin_and_time() -> None:
     first, second = waiting.requests
     assert (first.task, first.n_prompt, first.id_slot, first.since) == (task, 7, 0, since / 1e6)
     assert (second.kind, second.id_slot) == ("save", 0)
-    assert desk.happened(TaskDeferred)[0].task == task
+    anywhere = desk.ask(numbered(7, 1), n_predict=1)
+    desk.step()
+    assert [(event.task, event.id_slot) for event in desk.happened(TaskDeferred)] == [(task, 0), (anywhere, None)]
 
 
 def test_static_batching_takes_the_next_batch_when_the_last_of_this_one_is_done() -> None:
