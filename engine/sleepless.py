@@ -8,14 +8,9 @@ import time
 __all__ = ["sleepless"]
 
 
-def _clock() -> int | None:
-    """Its number; None where Python's own clock is one."""
-    if sys.platform == "linux":
-        return time.CLOCK_BOOTTIME
-    return time.CLOCK_MONOTONIC if sys.platform == "darwin" else None
-
-
-_CLOCK = _clock()
+_NAMES = {"linux": "CLOCK_BOOTTIME", "darwin": "CLOCK_MONOTONIC"}
+_CLOCK: int | None = getattr(time, _NAMES.get(sys.platform, ""), None)
+"""Its number; None where Python's own clock goes on."""
 
 
 def sleepless() -> float:
