@@ -24,10 +24,16 @@ class Tab(Struct, frozen=True):
 
 
 class TabStrip(Static):
-    """Shows the tabs, and which one is open. A click is not a link of Textual's, which would take away the colours."""
+    """Shows the tabs, which one is open, and whether that has the focus: the strip is the title of the open pane.
+
+    A click is not a link of Textual's, which would take away the colours.
+    """
 
     DEFAULT_CSS = """
-    TabStrip { height: 1; padding: 0 1; background: $foreground 5%; }
+    TabStrip {
+        height: 1; padding: 0 1; background: $foreground 5%;
+        &.-focused { background: $primary 25%; }
+    }
     """
     ALLOW_SELECT = False
 
@@ -41,8 +47,9 @@ class TabStrip(Static):
         super().__init__(id=id, markup=False)
         self._shown: object = None
 
-    def show_tabs(self, tabs: Sequence[Tab], current: str) -> None:
+    def show_tabs(self, tabs: Sequence[Tab], current: str, has_focus: bool) -> None:
         """Draw the tabs, unless they have not changed. ``current``: the name of the open one."""
+        self.set_class(has_focus, "-focused")
         if self._shown != (tabs, current):
             self._shown = (tabs, current)
             self.update(Content("  ").join(_drawn(tab, tab.name == current) for tab in tabs))

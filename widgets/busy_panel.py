@@ -8,7 +8,7 @@ from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
 
 from .chart import Chart
-from .line import Line, flow, join, wrap
+from .line import Line, flow, wrap
 from .look import Look
 from .numbers import UNKNOWN
 from .panel import LinePanel
@@ -35,8 +35,9 @@ class BusyPanel(LinePanel):
         words = _words(look)
         lines = flow([_now(snapshot), _average(snapshot)], width)
         if height is not None and height < _LOW and len(lines) > 1:
-            lines = [join([_now(snapshot), _short_average(snapshot)])]
-        lines += [((line, "dim"),) for line in wrap(words, width)]
+            lines = flow([_now(snapshot), _short_average(snapshot)], width)[:1]
+        most = None if height is None else max(0, height - len(lines))
+        lines += [((line, "dim"),) for line in wrap(words, width, most)]
         rows = _CHART_ROWS if height is None else height - len(lines)
         if rows < 2:
             return lines

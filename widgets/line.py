@@ -110,9 +110,15 @@ def pad(text: str, width: int, right: bool = False) -> str:
     return space + shown if right else shown + space
 
 
-def wrap(text: str, width: int) -> list[str]:
-    """Break a text at spaces into lines of at most ``width`` cells; longer words are broken anywhere."""
-    return [row.rstrip() for row in break_text(text, width)]
+def wrap(text: str, width: int, most: int | None = None) -> list[str]:
+    """Break a text at spaces into lines of at most ``width`` cells; longer words are broken anywhere.
+
+    If there are more than ``most`` lines, the last of those ends in "…".
+    """
+    rows = [row.rstrip() for row in break_text(text, width)]
+    if most is None or len(rows) <= most:
+        return rows
+    return [*rows[: most - 1], cut(f"{rows[most - 1]}…", max(1, width))] if most > 0 else []
 
 
 def break_text(text: str, width: int) -> list[str]:

@@ -30,11 +30,11 @@ class LineScroll(ScrollView):
     LineScroll {
         padding: 0 1;
         overflow-x: hidden;
-        scrollbar-size: 1 1;
+        scrollbar-size: 0 1;
         scrollbar-gutter: stable;
         border-top: solid $foreground 15%;
         border-title-color: $foreground 80%;
-        &:focus { border-top: solid $primary; }
+        &:focus { border-top: solid $primary; border-title-color: $text-primary; }
         &.-stale { opacity: 75%; }
         &.-untitled { border-top: none; }
     }

@@ -73,10 +73,19 @@ class RequestList(ColumnTable[RequestView]):
         self._why_none = why_none
         self._now = 0.0
 
-    def action_cancel(self) -> None:
-        """Cancel the chosen request; if there is none, the screen says so."""
+    def why_not(self, action: str) -> str:
+        """A request that is over cannot be cancelled."""
         chosen = self.chosen
-        self.post_message(self.CancelAllRequested() if chosen is None else self.CancelRequested(chosen.number))
+        if action != "cancel":
+            return super().why_not(action)
+        if chosen is None:
+            return "there is no request to cancel"
+        return f"request {chosen.number} has ended already" if chosen.state.is_over else ""
+
+    def action_cancel(self) -> None:
+        """Cancel the chosen request."""
+        if self.chosen is not None:
+            self.post_message(self.CancelRequested(self.chosen.number))
 
     def action_cancel_all(self) -> None:
         """Cancel all open requests."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
@@ -36,6 +36,15 @@ class RowList(LineScroll, Generic[RowT]):
         self._rows: tuple[RowT, ...] = ()
         self._chosen: Hashable | None = None
         self._cursor = 0
+        self._refused: list[str] | None = None
+
+    def why_not(self, action: str) -> str:
+        """Why an action does nothing to the chosen row; "" if it does something."""
+        return "there is nothing to open" if action == "open" and not self._rows else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Grey out what does nothing to the chosen row."""
+        return None if self.why_not(action) else True
 
     def line_strip(self, index: int) -> Strip:
         """Make the strip of a row, highlighted if it is the chosen one."""
@@ -109,6 +118,7 @@ class RowList(LineScroll, Generic[RowT]):
         """Replace the rows; visible rows that differ are drawn again, and the chosen one stays chosen."""
         before, self._rows = self._rows, tuple(rows)
         cursor, self._cursor = self._cursor, self._find_chosen()
+        self._update_keys()
         if len(before) != len(self._rows) or self.set_head():
             self.lay_out()
             return
@@ -142,6 +152,7 @@ class RowList(LineScroll, Generic[RowT]):
         self.refresh_index(self._cursor)
         self._scroll_to_cursor()
         self._choose(self._cursor)
+        self._update_keys()
 
     def _choose(self, index: int) -> None:
         key = self.key_of(self._rows[index]) if self._rows else None
@@ -149,6 +160,17 @@ class RowList(LineScroll, Generic[RowT]):
             self._chosen = key
             if key is not None:
                 self.highlighted(self._rows[index])
+
+    def _update_keys(self) -> None:
+        """Have the keys shown again if the chosen row is offered others."""
+        refused = [action for action in self._shown_actions if self.why_not(action)]
+        before, self._refused = self._refused, refused
+        if before != refused:
+            self.refresh_bindings()
+
+    @cached_property
+    def _shown_actions(self) -> list[str]:
+        return [binding.action for _, binding in self._bindings if binding.show]
 
     def _scroll_to_cursor(self) -> None:
         top = self.scroll_offset.y

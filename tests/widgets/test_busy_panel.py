@@ -20,6 +20,13 @@ def test_all_busy_with_waiters_says_that_more_slots_would_help() -> None:
     assert "more slots would help" in drawn(BusyPanel(), look(busy), 78)
 
 
+def test_in_little_room_nothing_is_cut_off_without_a_sign() -> None:
+    busy = look(snapshot(SLOTS[:3], waiting=WaitingView(4)))
+    now, *words = drawn(BusyPanel(), busy, 28, 3).splitlines()
+    assert now == "3 of 3 busy now"  # an average cut off would be another number
+    assert words == ["all busy and requests wait:", "more slots would help while…"]
+
+
 def test_an_average_that_is_not_told_is_unknown() -> None:
     for totals in (Totals(), Totals(decodes=700)):  # builds before September 2024 count decodes only
         text = drawn(BusyPanel(), look(attached(totals=totals)), 78)

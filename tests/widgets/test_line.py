@@ -66,6 +66,13 @@ def test_words_stay_whole_where_they_can() -> None:
     assert wrap("one two three", 8) == ["one two", "three"]
 
 
+def test_what_is_left_out_of_a_text_is_told_by_its_last_line() -> None:
+    assert wrap("one two three four", 8, 1) == ["one two…"]
+    assert wrap("one two three four", 9, 2) == ["one two", "three…"]
+    assert wrap("one two three", 8, 2) == ["one two", "three"]
+    assert wrap("one two three", 8, 0) == []
+
+
 def test_flow_puts_what_does_not_fit_on_a_new_line() -> None:
     parts: list[Line] = [(("aaaa", ""),), (("bbbb", "dim"),), (("cccc", ""),)]
     assert [text_of(line) for line in flow(parts, 12)] == ["aaaa · bbbb", "cccc"]

@@ -99,13 +99,27 @@ async def test_state_and_number_stay_at_any_width(width: int) -> None:
         assert "4 ◌ waiting" in " ".join(requests.text.split())
 
 
-async def test_where_there_is_nothing_to_cancel_the_key_is_answered_all_the_same() -> None:
-    async with hosting(RequestList()) as pilot:
-        await pilot.press("x")
+async def test_only_a_request_that_is_not_over_can_be_cancelled_and_the_keys_tell_at_once() -> None:
+    requests = RequestList()
+    async with hosting(requests) as pilot:
+        offers: list[bool] = []
+
+        def note(_: object) -> None:
+            offers.append(pilot.app.screen.active_bindings["x"].enabled)
+
+        note(None)
+        pilot.app.screen.bindings_updated_signal.subscribe(requests, note)
+        requests.show(look(requests=ALL))
         await pilot.pause()
+        await pilot.press("down", "down")  # from one that waits to one that failed, then to one that runs
+        requests.show(look(requests=(DONE, replace(RUNNING, state=RequestState.DONE))))
+        await pilot.pause()
+        assert offers == [False, True, False, True, False]
+        await pilot.press("x")
         host = pilot.app
         assert isinstance(host, Host)
-        assert len(host.seen(RequestList.CancelAllRequested)) == 1
+        assert host.seen(RequestList.CancelRequested) == []
+        assert requests.why_not("cancel") == "request 2 has ended already"
 
 
 async def test_keys_ask_for_text_and_cancels() -> None:
@@ -113,12 +127,12 @@ async def test_keys_ask_for_text_and_cancels() -> None:
     async with hosting(requests) as pilot:
         await pilot.press("enter")  # nothing to open yet
         requests.show(look(requests=ALL))
-        await pilot.press("down", "enter", "x", "X")
+        await pilot.press("down", "enter", "down", "x", "X")
         await pilot.pause()
         host = pilot.app
         assert isinstance(host, Host)
         assert [message.number for message in host.seen(RequestList.Opened)] == [3]
-        assert [message.number for message in host.seen(RequestList.CancelRequested)] == [3]
+        assert [message.number for message in host.seen(RequestList.CancelRequested)] == [2]
         assert len(host.seen(RequestList.CancelAllRequested)) == 1
 
 

@@ -8,7 +8,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.events import Key, Resize
+from textual.events import DescendantBlur, DescendantFocus, Key, Resize
 from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
@@ -24,6 +24,7 @@ from slotview.widgets.log_view import LogView
 from slotview.widgets.look import Look
 from slotview.widgets.pool_bar import PoolBar
 from slotview.widgets.request_list import NONE_YET, RequestList
+from slotview.widgets.row_list import RowList
 from slotview.widgets.slot_table import SlotTable
 from slotview.widgets.speed_chart import SpeedChart
 from slotview.widgets.waiting_panel import WaitingPanel
@@ -33,7 +34,7 @@ from ..key_line import KeyLine
 from ..messages import Refreshed
 from ..tab_strip import Tab, TabStrip
 from .changes import ChangingScreen
-from .tabs import open_tab, tabs_of, with_count
+from .tabs import open_tab, tabs_of, with_counts
 
 __all__ = ["Dashboard"]
 
@@ -153,6 +154,9 @@ class Dashboard(ChangingScreen):
         active = self.active_bindings.get(key)
         if active is None or active.enabled:
             return
+        if isinstance(active.node, RowList):
+            self.tell_only(active.node.why_not(active.binding.action))
+            return
         is_replay = self.feed.backend.capabilities.replay
         why = "" if is_replay else self.feed.look.snapshot.health.message
         told = f"{active.binding.description}: not possible {'in a recording' if is_replay else 'here'}"
@@ -182,10 +186,11 @@ class Dashboard(ChangingScreen):
         return cast("list[Live]", shown)
 
     def watch_tab(self) -> None:
-        """Show the pane of the open tab, up to date."""
-        current = open_tab(self._tabs, self.tab)
+        """Show the pane of the open tab, up to date; the tabs are its title."""
         for pane in self.query(".pane"):
-            pane.set_class(pane.id == current, "-open")
+            classes = self._pane(pane.id or "").split()
+            pane.set_class("-open" in classes, "-open")
+            pane.set_class("-untitled" in classes, "-untitled")
         self.call_after_refresh(self._show_again)
 
     def _show_again(self) -> None:
@@ -213,11 +218,19 @@ class Dashboard(ChangingScreen):
         return NONE_YET if can.fire else "none: there is no server to fire prompts at"
 
     def _pane(self, name: str) -> str:
-        return "pane -open" if name == open_tab(self._tabs, self.tab) else "pane"
+        is_tab = any(tab.name == name for tab in self._tabs)
+        is_open = name == open_tab(self._tabs, self.tab)
+        return " ".join(["pane", *(["-untitled"] if is_tab else []), *(["-open"] if is_open else [])])
 
+    @on(DescendantFocus)
+    @on(DescendantBlur)
     def _show_tabs(self) -> None:
-        tabs = with_count(self._tabs, len(self.feed.look.observation.findings))
-        self.query_one(TabStrip).show_tabs(tabs, open_tab(tabs, self.tab))
+        look = self.feed.look
+        n_open = sum(not request.state.is_over for request in look.requests)
+        tabs = with_counts(self._tabs, {"requests": n_open, "findings": len(look.observation.findings)})
+        current = open_tab(tabs, self.tab)
+        has_focus = self.focused is not None and self.focused.id == current
+        self.query_one(TabStrip).show_tabs(tabs, current, has_focus)
 
     def _set_pace(self, seconds: float) -> None:
         if self._timer is not None:
@@ -286,6 +299,8 @@ class Dashboard(ChangingScreen):
         """Offer "back" or "quit" and "freeze" or "go on", whichever applies, and "look now" if anything is polled."""
         if action in ("freeze", "thaw"):
             return (action == "thaw") is self.feed.frozen
+        if action == "slot_actions" and isinstance(self.focused, RequestList):
+            return None  # x means the request there, even one that cannot be cancelled
         if action == "interval":
             return not self.feed.backend.capabilities.replay
         if action == "look_now":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from ..tab_strip import Tab
 
-__all__ = ["TABS", "open_tab", "tabs_of", "with_count"]
+__all__ = ["TABS", "open_tab", "tabs_of", "with_counts"]
 
 TABS = (
     Tab(1, "requests", "Requests"),
@@ -30,7 +30,8 @@ def open_tab(tabs: Sequence[Tab], wanted: str) -> str:
     return wanted if any(tab.name == wanted for tab in tabs) else tabs[0].name
 
 
-def with_count(tabs: Sequence[Tab], n_findings: int) -> tuple[Tab, ...]:
-    """The same tabs, with the number of findings in the title."""
-    title = f"Findings ({n_findings})"
-    return tuple(replace(tab, title=title) if tab.name == "findings" and n_findings else tab for tab in tabs)
+def with_counts(tabs: Sequence[Tab], counts: Mapping[str, int]) -> tuple[Tab, ...]:
+    """The same tabs, with a number in the titles of those for which ``counts`` has one above 0."""
+    return tuple(
+        replace(tab, title=f"{tab.title} ({counts[tab.name]})") if counts.get(tab.name) else tab for tab in tabs
+    )

@@ -15,6 +15,7 @@ from tests.tui.helpers import NEVER, SIZES, assert_shows, look, make_app, run, t
 from tests.tui.scenes import GONE, IDLE, REMOTE, WORKING, many
 
 RECORDING = Path(__file__).parents[2] / "engine" / "observe" / "data" / "eight_requests_on_four_slots.jsonl"
+EMPTY_LOG = "nothing has happened yet"
 
 
 async def test_nothing_is_blamed_on_a_server_before_it_was_heard() -> None:
@@ -124,7 +125,7 @@ async def test_r_asks_a_server_that_is_gone_and_plays_a_recording_again() -> Non
 async def test_a_recording_opens_with_its_log_and_says_why_nothing_can_be_fired(size: tuple[int, int]) -> None:
     app = SlotviewApp(ReplayBackend(RECORDING, clock=lambda: 0.0), refresh=NEVER)
     async with run(app, size) as pilot:
-        assert "─Log─" in text_of(app)
+        assert EMPTY_LOG in text_of(app)
         for key, words in (("f", "Fire"), ("t", "Retune")):
             await pilot.press(key)
             await assert_shows(pilot, f"{words}: not possible in a recording")
@@ -181,9 +182,19 @@ async def test_tabs_fold_the_lists_where_there_is_no_room() -> None:
         await pilot.press("3")
         await assert_shows(pilot, "all slots are idle")
         await pilot.press("5")
-        await assert_shows(pilot, "Tokens per second")
+        await assert_shows(pilot, "tok/s, all slots")
         await pilot.press("0", "down", "down")
         assert app.dashboard.chosen_slot == 2
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_no_line_is_wasted_below_the_slots(size: tuple[int, int]) -> None:
+    app, _ = make_app()
+    async with run(app, size) as pilot:
+        await look(pilot)
+        lines = text_of(app).splitlines()
+        last = next(index for index, line in enumerate(lines) if line.split()[:2] == ["3", "●"])
+        assert "KV pool" in lines[last + 1]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -201,10 +212,10 @@ async def test_a_tab_stays_open_where_the_requests_stand_beside_it() -> None:
     async with run(app, (120, 36)) as pilot:
         await pilot.press("3", "f", "enter")
         await assert_shows(pilot, "Requests: 8 of 8 open")
-        assert "─Log─" in text_of(app)
+        assert EMPTY_LOG in text_of(app)
         await pilot.press("1", "5")
         await pilot.pause()
-        assert "─Log─" in text_of(app)
+        assert EMPTY_LOG in text_of(app)
         assert app.focused is app.screen.query_one("#requests")
 
 
@@ -212,7 +223,7 @@ async def test_a_tab_stays_open_where_the_requests_stand_beside_it() -> None:
 async def test_the_log_of_a_server_started_here_stands_beside_its_slots(size: tuple[int, int]) -> None:
     app, _ = make_app(retune=RetuneMode.RESTART)
     async with run(app, size):
-        assert "─Log─" in text_of(app)
+        assert EMPTY_LOG in text_of(app)
 
 
 async def test_the_right_tab_is_open_after_the_size_changed_below_a_dialog() -> None:
@@ -296,6 +307,10 @@ async def test_all_requests_are_cancelled_with_one_key_which_says_how_many() -> 
         assert all(ticket.state.is_over for ticket in backend.tickets)
         await pilot.press("X")
         await assert_shows(pilot, "no request is open")
+        app.dashboard.look()
+        await pilot.press("x")
+        await assert_shows(pilot, "request 3 has ended already")
+        assert app.screen is app.dashboard  # x is not taken for the key of the slots
 
 
 async def test_an_opened_request_says_how_long_it_has_waited_so_far() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.tui.screens.tabs import TABS, open_tab, tabs_of, with_count
+from slotview.tui.screens.tabs import TABS, open_tab, tabs_of, with_counts
 
 
-def test_findings_are_counted_in_their_own_title_only() -> None:
-    assert [tab.title for tab in with_count(TABS, 2)] == ["Requests", "Findings (2)", "Log", "Cells", "Speed"]
-    assert with_count(TABS, 0) == TABS
+def test_what_is_counted_says_so_in_its_title() -> None:
+    titles = [tab.title for tab in with_counts(TABS, {"requests": 0, "findings": 2})]
+    assert titles == ["Requests", "Findings (2)", "Log", "Cells", "Speed"]
 
 
 @pytest.mark.parametrize(
