@@ -53,7 +53,7 @@ class Departures:
         """Note that the slot no longer runs the task."""
         if track.task is None:
             return
-        seconds = None if track.started_at is None else at - track.started_at
+        seconds = track.seconds(at)
         index = self._find(track.slot, track.task)
         if index is None:
             event = TaskEnded(at, track.slot, track.task, "unseen", n_decoded=track.n_decoded)
@@ -62,7 +62,7 @@ class Departures:
         told = self._kept[index]
         self._kept[index] = replace(
             told,
-            seconds=seconds if told.seconds is None else told.seconds,
+            seconds=seconds if told.seconds is None or told.event.reason == "unseen" else told.seconds,
             sampled=told.sampled or track.sampled,
             n_tokens=track.n_tokens,
         )

@@ -81,6 +81,7 @@ class Follower:
         track.started_at = slot.started_at
         if track.begun:
             track.started_at = at if slot.started_at is None else slot.started_at
+            track.doubt = elapsed if slot.started_at is None else 0.0
             track.prompt.begin(at, elapsed)
         if slot.task is not None and slot.task in self._gone:
             track.n_decoded, track.n_processed = self._gone[slot.task]

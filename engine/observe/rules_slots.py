@@ -46,11 +46,12 @@ def unlimited(scene: Scene) -> Finding | None:
         if track is None or not slot.unlimited or not slot.n_decoded or _stalled(scene, slot):
             continue
         seconds = now - (track.first_at if track.started_at is None else track.started_at)
+        how = "running" if track.seconds(now) is not None else "watched"
         if slot.n_decoded > (slot.n_ctx or 1 << 62) or (seconds >= LONG and slot.n_decoded >= MANY):
             return Finding(
                 "unlimited",
                 f"slot {slot.id} generates without a limit (task {_task(slot)})",
-                f"{count(slot.n_decoded)} decoded, no limit, running for {duration(seconds)}",
+                f"{count(slot.n_decoded)} decoded, no limit, {how} for {duration(seconds)}",
                 "set n_predict in the request, or -n at the server",
                 slots=(slot.id,),
             )

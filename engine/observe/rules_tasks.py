@@ -28,9 +28,12 @@ def cut_off(scene: Scene) -> Finding | None:
     doubt = 0.0 if poll is None else 2 * poll.interval
     cut = [gone for gone in _recent(scene) if _is_cut(gone, doubt)][-AGAIN:]
     times = [gone.seconds for gone in cut if gone.seconds is not None]
-    if len(times) < AGAIN or max(times) - min(times) > max(0.5, doubt, 0.03 * max(times)):
+    if len(times) < AGAIN:
         return None
-    if all(gone.event.reason != "cancel" for gone in cut) and _same_size(cut):
+    spread = max(0.5, doubt, 0.03 * max(times))
+    if max(times) - min(times) > spread:
+        return None
+    if all(gone.event.reason != "cancel" for gone in cut) and _same_size(cut, spread / min(times)):
         return None
     what = "requests" if any(gone.sampled for gone in cut) else "prompts"
     middle = duration(sorted(times)[AGAIN // 2])
@@ -49,10 +52,13 @@ def _is_cut(gone: Departure, doubt: float) -> bool:
     return gone.event.reason == "cancel" or (gone.event.reason == "unseen" and not gone.sampled)
 
 
-def _same_size(cut: Sequence[Departure]) -> bool:
-    """Prompts of the same size take the same time, so that a common duration proves nothing."""
+def _same_size(cut: Sequence[Departure], spread: float) -> bool:
+    """Prompts of about the same size take about the same time, so that a common duration proves nothing.
+
+    ``spread``: the share by which the durations may differ.
+    """
     sizes = [gone.n_tokens for gone in cut if gone.n_tokens is not None]
-    return len(sizes) < len(cut) or max(sizes) - min(sizes) <= 0.05 * max(sizes)
+    return len(sizes) < len(cut) or max(sizes) - min(sizes) <= max(0.05, 2 * spread) * max(sizes)
 
 
 def too_large(scene: Scene) -> Finding | None:

@@ -25,8 +25,9 @@ class Growth(Struct):
 class TaskTrack(Struct):
     """What is known about the task in a slot; counts are those of the latest answer that contained them, fallen or not.
 
-    ``begun``: the task was seen to begin, so that all its tokens are new. ``beside``: the
-    fewest tokens that were held beside those decoded. ``n_shifts``: answers before which the context was shifted.
+    ``begun``: the task was seen to begin, so that all its tokens are new; ``doubt``: seconds by which it may have begun
+    before. ``beside``: the fewest tokens that were held beside those decoded. ``n_shifts``: answers before which the
+    context was shifted.
     """
 
     slot: int
@@ -40,6 +41,7 @@ class TaskTrack(Struct):
     sampled: bool = False
     unlimited: bool = False
     started_at: float | None = None
+    doubt: float = 0.0
     beside: int | None = None
     n_shifts: int = 0
     generation: GenerationSpeed = field(default_factory=GenerationSpeed)
@@ -108,6 +110,12 @@ class TaskTrack(Struct):
         if slot.n_ctx is not None and least + slot.n_decoded >= slot.n_ctx - STEP and beside < least - STEP:
             self.n_shifts += 1
         self.beside = min(least, beside)
+
+    def seconds(self, at: float) -> float | None:
+        """How long it has had the slot; None if that is known to no tenth."""
+        if self.started_at is None or self.doubt > 0.1 * (at - self.started_at):
+            return None
+        return at - self.started_at
 
     def rate(self, slot: SlotView, stall_after: float) -> SlotRate:
         """The task's speeds, from the engine's own times if known, else from the times of the answers."""

@@ -255,7 +255,7 @@ def test_c46_endless_generation_is_a_saw_tooth_without_a_limit() -> None:
 
 def test_c46_more_decoded_than_the_context_holds_is_said() -> None:
     seen = watch(look(float(t), generating(0, 7, 600 + t, n_ctx=512, unlimited=True)) for t in range(4))
-    assert found(seen, "unlimited").evidence == "603 decoded, no limit, running for 3 s"
+    assert found(seen, "unlimited").evidence == "603 decoded, no limit, watched for 3 s"
 
 
 C51 = {

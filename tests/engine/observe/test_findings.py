@@ -106,8 +106,15 @@ def test_a_fresh_server_has_unused_slots_and_no_finding() -> None:
 
 
 def test_unlimited_generation_running_long() -> None:
-    seen = watch(look(float(t), generating(0, 7, 10 * t + 1, n_ctx=65536, unlimited=True)) for t in range(303))
-    assert found(seen, "unlimited").evidence == "3 021 decoded, no limit, running for 5 m 2 s"
+    looks = [look(float(t), generating(0, 7, 10 * t + 1, n_ctx=65536, unlimited=True)) for t in range(303)]
+    assert found(watch([look(-1.0, idle(0, 6)), *looks]), "unlimited").evidence.endswith("running for 5 m 2 s")
+    assert found(watch(looks), "unlimited").evidence == "3 021 decoded, no limit, watched for 5 m 2 s"
+
+
+def test_a_task_that_began_long_before_it_was_seen_is_not_said_to_have_run_for_a_time() -> None:
+    """While idle, looks are a minute apart."""
+    looks = [look(float(t), generating(0, 7, 10 * t + 900, n_ctx=65536, unlimited=True)) for t in range(303)]
+    assert "watched for" in found(watch([look(-60.0, idle(0, 6)), *looks]), "unlimited").evidence
 
 
 def test_what_stands_still_is_not_said_to_generate() -> None:
@@ -156,6 +163,16 @@ def test_equal_prompts_with_short_answers_are_not_cut_off() -> None:
     for n in range(4):
         looks += [look(100.0 * n + t, prefilling(0, 10 + n, 40 * t, n_tokens=40 * t)) for t in range(1, 61)]
         looks += [look(100.0 * n + t, idle(0, 10 + n, n_tokens=2400)) for t in range(61, 100)]
+    assert keys(watch(looks)) == []
+
+
+def test_similar_prompts_with_short_answers_are_not_cut_off() -> None:
+    """As of a classifier: whoever reads 250 tokens a second takes about as long for 2 600 tokens as for 2 950."""
+    looks = [look(0.0, idle(0, 1))]
+    for n, size in enumerate((2600, 2950, 2750)):
+        reads = range(1, size // 250 + 1)
+        looks += [look(100.0 * n + t, prefilling(0, 10 + n, 250 * t, n_tokens=250 * t)) for t in reads]
+        looks += [look(100.0 * n + t, idle(0, 10 + n, n_tokens=size)) for t in range(reads.stop, 100)]
     assert keys(watch(looks)) == []
 
 
@@ -262,6 +279,7 @@ def test_pool_nearly_full_stands_while_it_goes_up_and_down_a_little() -> None:
 
 
 SCENE_FINDING = Finding("test", "text", "evidence", "advice")
+OTHER = Finding("other", "text", "evidence", "advice")
 
 
 def scene(at: float) -> Scene:
@@ -274,6 +292,20 @@ def test_a_finding_appears_late_and_lingers() -> None:
     keeper = FindingKeeper([rule])
     shown = [bool(keeper.update(scene(float(t)))) for t in range(10)]
     assert shown == [False, False, True, True, True, True, True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("subject", "others", "others_after", "lingers"),
+    [("a", "a", 0.0, False), ("a", "a", 9.0, True), ("a", "b", 0.0, True), ("", "", 0.0, True)],
+)
+def test_a_finding_lingers_unless_another_about_its_subject_is_shown(
+    subject: str, others: str, others_after: float, lingers: bool
+) -> None:
+    first = Rule(lambda here: SCENE_FINDING if here.snapshot.time == 0 else None, after=0.0, subject=subject)
+    other = Rule(lambda here: OTHER if here.snapshot.time else None, after=others_after, subject=others)
+    keeper = FindingKeeper([first, other])
+    keeper.update(scene(0.0))
+    assert (SCENE_FINDING in keeper.update(scene(1.0))) is lingers
 
 
 def test_one_answer_that_grows_old_is_no_finding() -> None:
