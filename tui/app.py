@@ -6,6 +6,7 @@ import gc
 import shutil
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from .screens.fire import FireForm
 
 __all__ = ["BaseApp", "SlotviewApp"]
+
+WARNING_SECONDS = 30.0
 
 
 class BaseApp(App[ReturnType]):
@@ -107,6 +110,10 @@ class BaseApp(App[ReturnType]):
         """Give the terminal back, then stop the shell's whole job: `make run` is more than this process."""
         with suppress(SuspendNotSupported), self.suspend():
             stop_job()
+
+    def warn(self, text: str) -> None:
+        """Show a warning; may be called in any thread."""
+        self.call_later(partial(self.notify, text, severity="warning", timeout=WARNING_SECONDS, markup=False))
 
     def panic(self, *renderables: RenderableType) -> None:
         """Quit because one of Textual's own threads failed; the return code must say so."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -67,14 +68,21 @@ class Recorder:
             self._file.write("\n")
             self._file.flush()
         except OSError as error:
-            self.close()
-            raise BackendError(f"the recording {self._path} stopped: {error.strerror}") from None
+            with suppress(BackendError):  # what is still in its buffer finds no room either
+                self.close()
+            raise self._stopped(error) from None
 
     def close(self) -> None:
-        """Close the file. Idempotent."""
+        """Close the file. Idempotent. Raises `BackendError` if not all of it could be written."""
         file, self._file = self._file, None
-        if file is not None:
-            file.close()
+        try:
+            if file is not None:
+                file.close()
+        except OSError as error:
+            raise self._stopped(error) from None
+
+    def _stopped(self, error: OSError) -> BackendError:
+        return BackendError(f"the recording {self._path} stopped: {error.strerror}")
 
     def __enter__(self) -> Recorder:
         return self

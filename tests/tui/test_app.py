@@ -3,6 +3,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ async def test_start_is_called_once_the_first_frame_is_drawn() -> None:
     async with run(app, (80, 24)) as pilot:
         await pilot.pause()
     assert seen == ["78"]
+
+
+async def test_a_warning_of_another_thread_is_shown() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        thread = threading.Thread(target=app.warn, args=("the recording stopped: [no] room",))
+        thread.start()
+        await assert_shows(pilot, "the recording stopped: [no] room")
+        thread.join()
 
 
 async def test_q_quits() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ def open_dashboard(backend: Backend, options: ScreenOptions, saved: Settings | N
 
     refresh = chosen_refresh(options, saved, default=0.25)
     app = SlotviewApp(backend, refresh=refresh, theme=chosen_theme(options, saved))
-    with _recorded(backend, options.record):
+    with _recorded(backend, options.record, app.warn):
         run_app(app, backend)
 
 
@@ -74,8 +74,8 @@ def _check_terminal() -> None:
 
 
 @contextmanager
-def _recorded(backend: Backend, path: str | None) -> Iterator[None]:
-    """Record a backend meanwhile, if a file is named."""
+def _recorded(backend: Backend, path: str | None, warn: Callable[[str], None]) -> Iterator[None]:
+    """Record a backend meanwhile, if a file is named; ``warn`` hears, in another thread, why it stops early."""
     if path is None:
         yield
         return
@@ -83,7 +83,7 @@ def _recorded(backend: Backend, path: str | None) -> Iterator[None]:
     from slotview.engine.observe.tape import Tape
 
     try:
-        tape = Tape(backend, path)
+        tape = Tape(backend, path, tell=warn)
     except BackendError as error:
         fail(error, 2)
     try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
+from queue import Queue
 from types import MappingProxyType
 
 import pytest
@@ -174,6 +176,7 @@ def test_a_series_of_polls_can_be_replayed(tmp_path: Path) -> None:
         ('{"slotview_recording": 1}\n{"snapshot": {"slots": [{"id": "x", "state": "idle"}]}}\n', "slots[0].id"),
         ('{"slotview_recording": 1}\n{"snapshot": {"health": {"state": "well"}}}\n', "health.state"),
         ('{"slotview_recording": 1}\n{"snapshot": {}}\n[]\n{"snapshot": {}}\n', "line 3"),
+        ('{"snapshot": {}, "events": ["x"]}\n', "line 1 cannot be read: an event is not an object"),
         ('{"t": "x", "slots": []}\n', "t is not a number"),
         ("[" * 100_000 + "\n", "line 1 cannot be read: nested too deeply"),
         ('{"slotview_recording": "\\u001b[2J"}\n', "another version (␛[2J)"),
@@ -224,16 +227,33 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytes
         load_recording(path)
 
 
-def test_a_full_disk_ends_the_recording_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: object, **options: object) -> None:
-        raise OSError(28, "No space left on device")
+class FullDisk(StringIO):
+    """A file for which there was room only at first."""
 
+    def flush(self) -> None:
+        if self.tell() > 100:
+            raise OSError(28, "No space left on device")
+
+    def close(self) -> None:
+        self.flush()
+
+
+def test_a_full_disk_ends_the_recording_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "open", lambda *_, **__: FullDisk())
     with Recorder(tmp_path / "a.jsonl") as recorder:
-        monkeypatch.setattr("json.dump", full)
         with pytest.raises(BackendError, match=r"a\.jsonl stopped: No space left on device$"):
             recorder.write(full_look(0.0))
         with pytest.raises(BackendError, match=r"is closed$"):
             recorder.write(full_look(1.0))
+
+
+def test_a_full_disk_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "open", lambda *_, **__: FullDisk())
+    told: Queue[str] = Queue()
+    tape = Tape(FakeBackend(full_look(0.0)), tmp_path / "a.jsonl", every=0.01, tell=told.put)
+    assert told.get(timeout=20).endswith("a.jsonl stopped: No space left on device")
+    tape.close()
+    assert tape.error is not None
 
 
 def test_a_file_cut_off_in_its_last_line_is_shown_up_to_there(tmp_path: Path) -> None:
