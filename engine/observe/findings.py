@@ -61,8 +61,8 @@ class FindingKeeper:
 
 def _settle(rule: Rule, standing: _Standing, finding: Finding | None, now: float) -> None:
     if finding is not None:
-        if standing.finding is None or standing.finding.key != finding.key:
-            standing.since, standing.shown = now, False
+        if standing.finding is None:
+            standing.since = now
         standing.finding, standing.seen = finding, now
         standing.shown = standing.shown or now - standing.since >= rule.after
     elif standing.finding is not None and (not standing.shown or now - standing.seen >= rule.linger):

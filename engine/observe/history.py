@@ -15,8 +15,6 @@ class History:
     """A ring of `Point`. ``points`` is rebuilt only after something was added."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
-        if capacity < 1:
-            raise ValueError(f"a history of {capacity} points cannot hold anything; use 1 or more")
         self._ring: deque[Point] = deque(maxlen=capacity)
         self._points: tuple[Point, ...] | None = ()
 

@@ -198,6 +198,11 @@ def test_a_slot_unused_again_is_a_restart() -> None:
     assert seen.history[-1].break_before
 
 
+def test_an_answer_older_than_the_one_before_is_of_another_run() -> None:
+    """As in a recording whose second half was made after the machine had been started anew."""
+    assert watch([look(9.0, generating(0, 1, 50)), look(9.0, generating(0, 1, 60), seen_at=2.0)]).restarts == 1
+
+
 def test_a_younger_task_that_ran_first_is_no_restart() -> None:
     looks = [
         look(0.0, generating(0, 300, 5), generating(1, 315, 5)),

@@ -157,13 +157,14 @@ def test_a_long_generation_tells_its_speed_every_three_seconds() -> None:
     assert "n_gen =    175, tg =  25.00 t/s, tg_3s =  25.00 t/s" in lines[1]
 
 
-def test_debugging_shows_where_old_and_new_prompt_part() -> None:
-    desk = Desk(parallel=1, ctx_size=256, slots_debug=True, slots_n_diff=2)
-    desk.answer("the cat sat", n_predict=1)
-    desk.answer("the cow sat", n_predict=1)
+@pytest.mark.parametrize(("n_around", "before"), [(2, " c"), (9, "the c")])
+def test_debugging_shows_where_old_and_new_prompt_part(n_around: int, before: str) -> None:
+    desk = Desk(parallel=1, ctx_size=256, slots_debug=True, slots_n_diff=n_around)
+    desk.answer("the cat\0s", n_predict=1)
+    desk.answer("the cow\0s", n_predict=1)
     lines = [line.split(" | ", 2)[2] for line in desk.log(levels="W")]
-    assert lines[:2] == ["old: ... " + " c | at s", "new: ... " + " c | ow s"]
-    assert lines[2] == "".join(f"{byte:8d}" for byte in b" cat s")
+    assert lines[:2] == [f"old: ... {before} | at<end>s", f"new: ... {before} | ow<end>s"]
+    assert lines[2] == "".join(f"{byte:8d}" for byte in before.encode() + b"at\0s")
 
 
 def test_the_chain_names_what_is_active_and_in_which_order() -> None:

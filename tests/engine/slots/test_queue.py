@@ -240,6 +240,9 @@ def test_progress_is_told_at_the_start_and_for_every_piece() -> None:
     told = [(part.total, part.cache, part.processed) for part in desk.of(task, Progress)]
     assert told == [(101, 30, 30), (101, 30, 70), (101, 30, 101)]
     assert [part.time_us for part in desk.of(task, Progress)] == [0, 1000, 2000]
+    whole = desk.ask(numbered(101, 1), n_predict=2, return_progress=True)
+    desk.run()
+    assert not desk.of(whole, Progress)
 
 
 @pytest.mark.parametrize(

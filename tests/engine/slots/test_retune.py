@@ -182,6 +182,17 @@ def test_results_counters_and_ids_go_on() -> None:
     assert desk.core.scrape().tokens_predicted_total == 8
 
 
+def test_what_was_reused_and_dropped_before_a_retune_is_still_told() -> None:
+    desk = Desk(parallel=1, ctx_size=256, context_shift=True)
+    desk.answer(numbered(10), n_predict=1)
+    task = desk.ask(numbered(240), n_predict=40)
+    desk.step(30)
+    retune(desk, parallel=1, ctx_size=512)
+    desk.run()
+    assert desk.final(task).timings.cache_n == 10
+    assert desk.final(task).truncated
+
+
 def test_a_prompt_that_a_retune_cuts_in_two_is_counted_at_once() -> None:
     desk = Desk(parallel=1, ctx_size=1024, batch=64)
     desk.ask(numbered(300), n_predict=1)
