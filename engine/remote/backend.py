@@ -35,6 +35,7 @@ from .details import DetailRequests
 from .endpoint import Route, ServerKind
 from .fire import PromptSender
 from .knowledge import Knowledge
+from .patience import PATIENT, Patience
 from .picture import picture
 from .poller import Poller
 from .proxy import peer_of
@@ -70,6 +71,7 @@ class RemoteBackend:
         metrics_every: float | None = None,
         backoff: bool = True,
         facts: ModelFacts | None = None,
+        patience: Patience = PATIENT,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._address: Address = parse_address(url)
@@ -82,6 +84,7 @@ class RemoteBackend:
             Cadence(max(SHORTEST_INTERVAL, interval), backoff=backoff),
             model=model or self._address.model,
             metrics_every=metrics_every,
+            patience=patience,
             hide=self._credentials.hide,
         )
         self._ring = EventRing()

@@ -13,7 +13,7 @@ from .body import NotJsonError, parse_json
 from .cadence import Cadence
 from .endpoint import QUEUED, Endpoint, Route, ServerKind
 from .known import MODEL_ROUTES
-from .link import doubled
+from .patience import PATIENT, Patience
 from .read_errors import read_refusal, state_of, status_inside, words_of
 from .read_health import read_health
 from .read_metrics import read_metrics, read_totals
@@ -23,10 +23,7 @@ from .read_slots import read_slots, runs_over, told_ids
 from .run_watch import RunWatch
 from .turns import Turns
 
-__all__ = ["PATIENCE", "Knowledge", "decode"]
-
-PATIENCE = 2.0
-"""Seconds that /slots may take before /health is asked whether the server is alive."""
+__all__ = ["Knowledge", "decode"]
 
 _ONE_ANSWER = (Fault.TIMEOUT, Fault.UNCONNECTED, Fault.DROPPED, Fault.OTHER)
 """Faults that may concern one endpoint alone: the server is gone only if /props and /health are silent, too."""
@@ -48,9 +45,10 @@ class Knowledge(RunWatch):
         *,
         model: str | None = None,
         metrics_every: float | None = None,
+        patience: Patience = PATIENT,
         hide: Callable[[str], str] = str,
     ) -> None:
-        super().__init__(cadence, model=model, metrics_every=metrics_every)
+        super().__init__(cadence, model=model, metrics_every=metrics_every, patience=patience)
         self._hide = hide
         self._epoch = 1
         self._cut_at: float | None = None
@@ -138,7 +136,7 @@ class Knowledge(RunWatch):
             if not end.open and end is not answered:
                 end.forget()
         if self.queued is not None:
-            self._cut_at = now + PATIENCE
+            self._cut_at = now + self.patience.pulse
         self.cadence.wake()
 
     def cut_due(self, now: float) -> bool:
@@ -150,7 +148,7 @@ class Knowledge(RunWatch):
 
     def _settle_refusal(self, end: Endpoint, answer: Answer, status: int, now: float) -> None:
         refusal = read_refusal(status, answer.body, answer.pointer, answer.pause)
-        of_proxy = doubled(self.n_refused) if state_of(refusal) is EndpointState.NO_ANSWER else 0.0
+        of_proxy = self.patience.doubled(self.n_refused) if state_of(refusal) is EndpointState.NO_ANSWER else 0.0
         end.refuses(replace(refusal, message=self._hide(refusal.message)), now, refusal.pause or of_proxy)
         if end.refusal is not None and end.refusal.wants_model and not self.is_proxied:
             self._found(ServerKind.ROUTER)

@@ -10,15 +10,13 @@ from .cadence import CAP, Cadence
 from .endpoint import DIRECT, QUEUED, Endpoint, Route, ServerKind
 from .left_over import LastRun
 from .link import Link
+from .patience import PATIENT, Patience
 from .read_health import HealthFacts
 from .read_models import ModelEntry
 from .read_props import PropsFacts, build_number
 from .turns import Turns
 
-__all__ = ["AUGUST_2026", "MODEL_ROUTES", "OVERDUE", "UNFIT", "Known"]
-
-OVERDUE = 1.5
-"""Seconds after which an open question is a sign of trouble, at an endpoint that any HTTP thread answers."""
+__all__ = ["AUGUST_2026", "MODEL_ROUTES", "UNFIT", "Known"]
 
 AUGUST_2026 = 10423
 """From about this build, /slots answers during a decode, so that silence means more, and reading /metrics keeps no
@@ -40,12 +38,20 @@ class Known:
     resets the server's speed gauges for everyone.
     """
 
-    def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
+    def __init__(
+        self,
+        cadence: Cadence,
+        *,
+        model: str | None = None,
+        metrics_every: float | None = None,
+        patience: Patience = PATIENT,
+    ) -> None:
         self.cadence = cadence
+        self.patience = patience
         self.chosen = model
         self.metrics_every = metrics_every
         self.endpoints = {name: Endpoint(name) for name in Route}
-        self.link = Link()
+        self.link = Link(patience)
         self.kind = ServerKind.UNKNOWN
         self.health: HealthFacts | None = None
         self.models: tuple[ModelEntry, ...] = ()
@@ -217,13 +223,13 @@ class Known:
     def _is_late(self, end: Endpoint, now: float) -> bool:
         """Whether ``end`` has been silent for long, and nobody else answered meanwhile."""
         begin = end.settled_at if end.is_mute and end.open else end.asked_at
-        is_silent = (end.open or end.is_mute) and end.since_asked(now) > self._patience
+        is_silent = (end.open or end.is_mute) and end.since_asked(now) > self._longest_silence
         return is_silent and begin is not None and not self.heard_since(begin)
 
     @property
-    def _patience(self) -> float:
+    def _longest_silence(self) -> float:
         """Seconds after which silence says something: on a slow line, twice of what an answer takes there."""
-        return max(OVERDUE, *(2 * self.endpoints[route].lag for route in DIRECT))
+        return max(self.patience.overdue, *(2 * self.endpoints[route].lag for route in DIRECT))
 
     @property
     def queued(self) -> Endpoint | None:
@@ -232,4 +238,5 @@ class Known:
 
     def is_overdue(self, now: float) -> bool:
         """Whether time alone changes the verdict: some question has been open for long, or the server is gone."""
-        return self.link.up is not True or any(end.waiting_for(now) > OVERDUE for end in self.endpoints.values())
+        overdue = self.patience.overdue
+        return self.link.up is not True or any(end.waiting_for(now) > overdue for end in self.endpoints.values())

@@ -5,21 +5,15 @@ from __future__ import annotations
 from msgspec import Struct
 
 from .answer import Answer, Fault
+from .patience import PATIENT, Patience
 
-__all__ = ["Link", "doubled"]
-
-_FIRST_RETRY = 0.5
-_LAST_RETRY = 8.0
-
-
-def doubled(times: int) -> float:
-    """Seconds until the next try after so many vain ones: from 0.5 to 8."""
-    return min(_FIRST_RETRY * float(2 ** min(times, 9)), _LAST_RETRY)
+__all__ = ["Link"]
 
 
 class Link(Struct):
-    """``up`` None = never tried. Retries come at doubling gaps from 0.5 to 8 s."""
+    """``up`` None = never tried. Retries come at doubling gaps."""
 
+    patience: Patience = PATIENT
     up: bool | None = None
     fault: Fault | None = None
     message: str = ""
@@ -48,4 +42,4 @@ class Link(Struct):
     @property
     def gap(self) -> float:
         """Seconds until the next try."""
-        return doubled(self.fails)
+        return self.patience.doubled(self.fails)

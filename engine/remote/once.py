@@ -7,6 +7,7 @@ from typing import Any
 
 from ..snapshot import EndpointState, HealthState, Snapshot
 from .backend import RemoteBackend
+from .patience import PATIENT, Patience
 from .read_models import AT_PEER, FAILED
 
 __all__ = ["ExitCode", "exit_code", "is_settled", "look_once", "snapshot_once"]
@@ -40,10 +41,15 @@ _OF_STATE = {
 
 
 def look_once(
-    url: str, *, api_key: str | None = None, model: str | None = None, seconds: float = 10.0
+    url: str,
+    *,
+    api_key: str | None = None,
+    model: str | None = None,
+    seconds: float = 10.0,
+    patience: Patience = PATIENT,
 ) -> tuple[Snapshot, ExitCode]:
     """Look until all is known, at most for ``seconds``. Raises `AddressError` for a URL or key that cannot be used."""
-    backend = RemoteBackend(url, api_key=api_key, model=model)
+    backend = RemoteBackend(url, api_key=api_key, model=model, patience=patience)
     backend.start()
     try:
         snapshot = backend.wait_until(is_settled, seconds)
@@ -53,12 +59,17 @@ def look_once(
 
 
 def snapshot_once(
-    url: str, *, api_key: str | None = None, model: str | None = None, seconds: float = 10.0
+    url: str,
+    *,
+    api_key: str | None = None,
+    model: str | None = None,
+    seconds: float = 10.0,
+    patience: Patience = PATIENT,
 ) -> tuple[dict[str, Any], ExitCode]:
     """The same, in the documented JSON form."""
     from .snapshot_json import as_json
 
-    snapshot, code = look_once(url, api_key=api_key, model=model, seconds=seconds)
+    snapshot, code = look_once(url, api_key=api_key, model=model, seconds=seconds, patience=patience)
     return as_json(snapshot, code).model_dump(mode="json"), code
 
 

@@ -17,11 +17,6 @@ from .wire import Wire
 
 __all__ = ["Poller"]
 
-_DIRECT_SECONDS = 4.0
-_QUEUED_SECONDS = 300.0
-"""Before August 2026 /slots waits for the whole batch in work, and a question given up still holds an HTTP thread."""
-
-_METRICS_SECONDS = 8.0  # counters that never come must not keep us from the slots
 _LONGEST_NAP = 5.0
 
 Made = TypeVar("Made")
@@ -50,7 +45,7 @@ class Poller:
         self._news = threading.Condition()
         self._closed = False
         self._wires = [Wire(address, credentials, keep=keep) for keep in (False, True)]
-        lanes = ((DIRECT, _DIRECT_SECONDS), (QUEUED, _QUEUED_SECONDS))
+        lanes = ((DIRECT, known.patience.direct), (QUEUED, known.patience.queued))
         self._threads = [
             threading.Thread(target=self._work, args=(wire, *lane), name=f"slotview-{lane[0][0]}", daemon=True)
             for wire, lane in zip(self._wires, lanes, strict=True)
@@ -114,7 +109,7 @@ class Poller:
             path, params = self._known.ask(name, self._clock())
             self._news.notify_all()
         if name is Route.METRICS and not self._known.is_older:  # else one that is given up holds an HTTP thread as well
-            seconds = min(seconds, _METRICS_SECONDS)
+            seconds = min(seconds, self._known.patience.metrics)
         answer = wire.get(path, params, seconds, lambda: self._arrives(name))
         now = self._clock()
         body = decode(name, answer)

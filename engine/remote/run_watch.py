@@ -11,6 +11,7 @@ from .cadence import Cadence
 from .changes import lost_tasks, task_events
 from .endpoint import Route
 from .known import Known
+from .patience import PATIENT, Patience
 from .turns import Turns
 
 __all__ = ["RunWatch"]
@@ -22,8 +23,15 @@ class RunWatch(Known):
     ``events`` collects what happened until the caller takes it away.
     """
 
-    def __init__(self, cadence: Cadence, *, model: str | None = None, metrics_every: float | None = None) -> None:
-        super().__init__(cadence, model=model, metrics_every=metrics_every)
+    def __init__(
+        self,
+        cadence: Cadence,
+        *,
+        model: str | None = None,
+        metrics_every: float | None = None,
+        patience: Patience = PATIENT,
+    ) -> None:
+        super().__init__(cadence, model=model, metrics_every=metrics_every, patience=patience)
         self.events: list[Event] = []
         self._forget_run()
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from ..snapshot import EndpointState
 from .endpoint import Endpoint, Route, ServerKind
-from .knowledge import PATIENCE
 from .known import UNFIT, Known
 
 __all__ = ["due", "next_question"]
@@ -133,7 +132,7 @@ def _sign_of_life(known: Known, end: Endpoint) -> float:
     if any(_is_in_doubt(known, other) for other in known.endpoints.values()):
         return regular
     if known.queued is not None:
-        return max(_again(known.queued, PATIENCE), regular)
+        return max(_again(known.queued, known.patience.pulse), regular)
     return regular if known.endpoints[Route.SLOTS].is_silent else _NEVER
 
 

@@ -19,7 +19,6 @@ __all__ = ["judge"]
 _FRESH = 2.0  # seconds that the answer of a cache may be old
 _LATELY = 10.0  # seconds
 _IN_A_ROW = 4  # times that a proxy refuses whose server is gone
-_SLOW = 6.0  # seconds of silence, after which a connection that died unseen has been replaced
 _SWITCH = re.compile(r"start it (with(?:out)?) `(--[\w-]+)`", re.IGNORECASE)
 _PROXY_ADVICE = "is there a proxy in between?"
 _LIMIT_ADVICE = "does a proxy limit requests (use --interval 10), or is one of the servers behind it down?"
@@ -139,7 +138,7 @@ def _of_slots(known: Known, now: float) -> Health:
     slots = known.endpoints[Route.SLOTS]
     late = (known.queued or slots) if known.is_older else slots
     waited = late.waiting_for(now) if known.lives_beside(late) else 0.0
-    if waited > max(_SLOW, 2 * known.cadence.interval):
+    if waited > max(known.patience.slow, 2 * known.cadence.interval):
         return _arriving(known, waited) if late.arriving else _stalled(known, now - waited, now, late.name)
     if slots.state is EndpointState.NO_ANSWER:
         since = now if slots.answered_at is None else slots.answered_at

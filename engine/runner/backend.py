@@ -25,6 +25,7 @@ from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
 from ..events import EventBatch, EventRing, Notice, Retuned, Severity
 from ..memory import total_memory
 from ..remote.backend import RemoteBackend
+from ..remote.patience import PATIENT, Patience
 from ..retune_preview import planned
 from ..snapshot import Health, HealthState, SlotDetails, Snapshot
 from .arguments import address_of, model_path, split_arguments, url_of, without_launch
@@ -53,7 +54,9 @@ class RunnerBackend:
     call the rest from theirs. ``_lock`` guards which child is the current one and what was heard of it.
     """
 
-    def __init__(self, arguments: Sequence[str], *, server_bin: str | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], *, server_bin: str | None = None, patience: Patience = PATIENT
+    ) -> None:
         self._binary = find_binary(server_bin)
         self._flags, self._others = split_arguments(arguments, os.environ)
         self._host, self._port = address_of(self._others, os.environ)
@@ -66,6 +69,7 @@ class RunnerBackend:
         self._worker = ThreadPoolExecutor(1, "slotview-runner")
         self._heard = 0
         self._interval = INTERVAL
+        self._patience = patience
         self._process: ServerProcess | None = None
         self._remote: RemoteBackend | None = None
         self._log = LogReader(time.monotonic, self._hide)
@@ -121,7 +125,14 @@ class RunnerBackend:
         """What looks at the child. Raises `BackendError` for an address or a key that it cannot use."""
         url, key = url_of(self._others, os.environ, port), api_key_of(self._others, os.environ)
         try:
-            return RemoteBackend(url, api_key=key, model=self._model, interval=self._interval, backoff=False)
+            return RemoteBackend(
+                url,
+                api_key=key,
+                model=self._model,
+                interval=self._interval,
+                backoff=False,
+                patience=self._patience,
+            )
         except ValueError as error:
             raise BackendError(f"the server could not be watched: {error}") from None
 

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from slotview.engine.remote.backend import RemoteBackend
+from slotview.engine.remote.patience import Patience
 from slotview.engine.snapshot import HealthState, Snapshot
 from tests.fake_server import FakeServer, Reply, Route, Routes, json_reply
 
-__all__ = ["HTML", "body", "from_json", "healthy", "in_state", "metrics", "recorded", "slot", "text", "watching"]
+__all__ = [
+    "HTML",
+    "IMPATIENT",
+    "body",
+    "from_json",
+    "healthy",
+    "impatient",
+    "in_state",
+    "metrics",
+    "recorded",
+    "slot",
+    "text",
+    "watching",
+]
 
 DATA = Path(__file__).parent / "data"
+IMPATIENT = Patience(direct=0.5, metrics=0.5, pulse=0.2, slow=0.5, first_retry=0.1)
+"""Shorter waits than a person needs, so that the tests are over soon."""
+
 HTML = Reply(b"<!doctype html><title>UI</title>", content_type="text/html")
 
 
@@ -89,6 +106,11 @@ def watching(server: FakeServer | str, **options: Any) -> Iterator[RemoteBackend
         yield backend
     finally:
         backend.close()
+
+
+def impatient(server: FakeServer | str, **options: Any) -> AbstractContextManager[RemoteBackend]:
+    """The same, with shorter waits."""
+    return watching(server, **{"patience": IMPATIENT, **options})
 
 
 def first_look(server: FakeServer, **options: Any) -> Snapshot:

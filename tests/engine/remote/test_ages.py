@@ -13,11 +13,10 @@ import pytest
 from slotview.engine.backend import FireRequest, RequestState
 from slotview.engine.observe.meaning import pool_meaning
 from slotview.engine.observe.observer import Observer
-from slotview.engine.remote import poller
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.read_slots import read_details, read_slots, runs_over
 from slotview.engine.snapshot import Health, HealthState, SlotState, SlotView, Snapshot
-from tests.engine.remote.recorded import watching
+from tests.engine.remote.recorded import impatient, watching
 from tests.engine.remote.test_cases_network import HANG
 from tests.fake_server import FakeServer, Reply, Route, Routes
 
@@ -211,25 +210,24 @@ def test_health_that_waits_for_the_main_loop_is_left_alone(locked: bool) -> None
     routes = server_of(age, slots=[reply(age, "slots_full"), HANG], health=HANG, metrics=HANG)
     if locked:
         routes["/props"] = reply(age, "props_no_key")
-    with FakeServer(routes) as server, watching(server, metrics_every=0) as backend:
+    with FakeServer(routes) as server, impatient(server, metrics_every=0) as backend:
         states = set()
 
         def is_told(seen: Any) -> bool:
             states.add(seen.health.state)
             return seen.health.state is HealthState.STALLED
 
-        told = backend.wait_until(is_told, 6 if locked else 8)
+        told = backend.wait_until(is_told, 2.5 if locked else 8)
         assert not server.asked("/health")
     assert states <= {HealthState.CONNECTING, HealthState.OK, HealthState.STALLED}
     assert locked or "while /props answers: a long prompt, or stuck" in told.health.message
 
 
-def test_one_question_at_a_time_waits_for_the_main_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_question_at_a_time_waits_for_the_main_loop() -> None:
     """Until autumn 2025 a question that was given up held one of as few as three HTTP threads until it was answered."""
-    monkeypatch.setattr(poller, "_METRICS_SECONDS", 0.5)
     age = "2024-06"
     routes = server_of(age, slots=reply(age, "slots_fresh"), metrics=[reply(age, "metrics_queue"), HANG])
-    with FakeServer(routes) as server, watching(server) as backend:
+    with FakeServer(routes) as server, impatient(server) as backend:
         told = backend.wait_until(lambda seen: seen.health.state is HealthState.STALLED, 10)
         server.wait_for("/metrics", 2)
         n_looks = len(server.asked("/slots"))

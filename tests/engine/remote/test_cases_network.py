@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import shutil
@@ -9,15 +10,14 @@ import socket
 import ssl
 import subprocess
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from slotview.engine.backend import BackendError, FireRequest, SlotAction
 from slotview.engine.events import Notice
 from slotview.engine.observe.meaning import pool_meaning, waiting_meaning
-from slotview.engine.remote import knowledge, known, link, poller, schedule, verdict
 from slotview.engine.remote.address import parse_address
 from slotview.engine.remote.backend import RemoteBackend
 from slotview.engine.remote.credentials import NOBODY
@@ -25,9 +25,11 @@ from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.wire import Wire
 from slotview.engine.snapshot import EndpointState, HealthState, Snapshot
 from tests.engine.remote.recorded import (
+    IMPATIENT,
     first_look,
     has_looked,
     healthy,
+    impatient,
     in_state,
     metrics,
     recorded,
@@ -40,20 +42,10 @@ from tests.fake_server import FakeServer, Reply, Request, Route, Routes, error_r
 HANG = Reply(hang=True)
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorter waits than a person needs, so that the tests are over soon."""
-    monkeypatch.setattr(poller, "_DIRECT_SECONDS", 0.5)
-    monkeypatch.setattr(schedule, "PATIENCE", 0.2)
-    monkeypatch.setattr(knowledge, "PATIENCE", 0.2)
-    monkeypatch.setattr(verdict, "_SLOW", 0.5)
-    monkeypatch.setattr(link, "_FIRST_RETRY", 0.1)
-
-
 def test_c31_a_server_that_answers_nothing_is_not_called_down() -> None:
     """All its HTTP threads hold waiting requests, then it works again."""
     routes = healthy(json_reply([slot(decoded=3)]))
-    with FakeServer(routes) as server, watching(server) as backend:
+    with FakeServer(routes) as server, impatient(server) as backend:
         before = backend.wait_until(has_looked, 5)
         server.routes = {}
         server.default = HANG
@@ -78,16 +70,17 @@ def test_c31_a_machine_that_takes_no_connection_is_not_called_busy() -> None:
         for taken in (first, second):
             taken.setblocking(False)
             taken.connect_ex(full.getsockname())
-        found, code = snapshot_once(f"127.0.0.1:{full.getsockname()[1]}")
+        found, code = snapshot_once(f"127.0.0.1:{full.getsockname()[1]}", patience=IMPATIENT)
     assert (code, found["health"]["state"]) == (ExitCode.UNREACHABLE, "no answer")
     assert found["health"]["message"].startswith("no connection to 127.0.0.1")
     assert "machine on" in found["health"]["advice"]
 
 
-def test_c31_a_slow_line_is_no_silent_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "OVERDUE", 0.2)
-    slow = {path: replace(reply, delay=0.4) for path, reply in healthy().items() if isinstance(reply, Reply)}
-    with FakeServer(dict(slow)) as server, watching(server, metrics_every=0) as backend:
+def test_c31_a_slow_line_is_no_silent_server() -> None:
+    replies = {path: reply for path, reply in healthy().items() if isinstance(reply, Reply)}
+    slow: Routes = {path: dataclasses.replace(reply, delay=0.4) for path, reply in replies.items()}
+    patience = replace(IMPATIENT, direct=4.0, overdue=0.2)
+    with FakeServer(slow) as server, watching(server, metrics_every=0, patience=patience) as backend:
         backend.wait_until(lambda seen: seen.slots is not None, 5)
         end = time.monotonic() + 2.5
         while time.monotonic() < end:
@@ -103,7 +96,7 @@ def test_c31_a_slow_line_is_no_silent_server(monkeypatch: pytest.MonkeyPatch) ->
 def test_c53_health_answers_and_slots_hang(build: str, words: str) -> None:
     props = json_reply({"build_info": build, "total_slots": 1, "default_generation_settings": {"n_ctx": 1024}})
     slots = [json_reply([slot(decoded=3)]), HANG]
-    with FakeServer(healthy(slots, props=props)) as server, watching(server) as backend:
+    with FakeServer(healthy(slots, props=props)) as server, impatient(server) as backend:
         snapshot = backend.wait_until(in_state(HealthState.STALLED), 8)
         assert snapshot.health.state is HealthState.STALLED
         assert words in snapshot.health.message
@@ -128,20 +121,22 @@ def test_c53_health_answers_and_slots_hang(build: str, words: str) -> None:
 def test_c53_a_server_that_is_replaced_while_slots_hang_is_not_called_stuck(reply: Reply, state: HealthState) -> None:
     props = json_reply({"build_info": "b11434-0123abcd", "total_slots": 1})
     slots = [json_reply([slot(decoded=3)]), HANG]
-    with FakeServer(healthy(slots, props=props)) as server, watching(server) as backend:
+    with FakeServer(healthy(slots, props=props)) as server, impatient(server) as backend:
         backend.wait_until(has_looked, 5)
         server.wait_for("/slots", 2)
         server.routes |= dict.fromkeys(("/props", "/health"), reply)
         assert backend.wait_until(in_state(state), 8).health.state is state
 
 
-def test_c53_an_answer_that_takes_long_to_arrive_is_no_stuck_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "_QUEUED_SECONDS", 1.0)
+def test_c53_an_answer_that_takes_long_to_arrive_is_no_stuck_server() -> None:
     content = json_reply([slot(decoded=3)]).body
     dripping = Reply(parts=[content[at : at + 1] for at in range(len(content))], gap=0.2)
     slots = [json_reply([slot(decoded=3)]), dripping]
     props = json_reply({"build_info": "b11434-0123abcd", "total_slots": 1})
-    with FakeServer(healthy(slots, props=props)) as server, watching(server) as backend:
+    with (
+        FakeServer(healthy(slots, props=props)) as server,
+        impatient(server, patience=replace(IMPATIENT, queued=1.0)) as backend,
+    ):
         slow = backend.wait_until(lambda seen: "arriving" in seen.health.message, 8)
         assert slow.health.state is HealthState.OK
         assert slow.age is not None
@@ -166,7 +161,7 @@ def locked(routes: Routes, key: str) -> Routes:
 
 
 def test_c92_no_key() -> None:
-    with FakeServer(locked(healthy(recorded("slots_off_501")), "k1")) as server, watching(server) as backend:
+    with FakeServer(locked(healthy(recorded("slots_off_501")), "k1")) as server, impatient(server) as backend:
         snapshot = backend.wait_until(in_state(HealthState.KEY), 5)
         assert len(server.asked("/slots")) == 1  # it may be open where /props is not
     assert snapshot.health.message == "API key needed"
@@ -193,7 +188,7 @@ def test_c92_a_server_that_quotes_what_it_was_sent_shows_no_secret(
         return error_reply(status, f"not {sent}, that is {login[:-1]} or {key}; bye")
 
     routes = healthy(json_reply([slot()])) | {"/completion": echo, "/slots/0": echo}
-    with FakeServer(routes) as server, watching(server.url.replace("//", f"//{login}"), api_key=key) as backend:
+    with FakeServer(routes) as server, impatient(server.url.replace("//", f"//{login}"), api_key=key) as backend:
         backend.wait_until(has_looked, 5)
         (ticket,) = backend.submit(FireRequest("x"))
         backend.wait_until(lambda _: ticket.view().state.is_over, 5)
@@ -244,7 +239,7 @@ def test_c92_a_proxy_wants_a_password_and_the_server_a_key(
 def test_c92_wrong_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     secret = "k-very-secret"
-    with FakeServer(locked(healthy(), "k1")) as server, watching(server, api_key=secret) as backend:
+    with FakeServer(locked(healthy(), "k1")) as server, impatient(server, api_key=secret) as backend:
         snapshot = backend.wait_until(in_state(HealthState.KEY), 5)
         told = repr(backend) + repr(vars(backend)) + repr(snapshot) + caplog.text + str(backend.capabilities)
         told += str(backend.preview(backend.flags).command)
@@ -254,14 +249,14 @@ def test_c92_wrong_key_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> Non
 
 def test_c92_the_right_key_uncovers_that_slots_are_off() -> None:
     routes = locked(healthy(recorded("slots_off_501"), props=recorded("props_slots_off")), "k1")
-    with FakeServer(routes) as server, watching(server, api_key="k1\n") as backend:
+    with FakeServer(routes) as server, impatient(server, api_key="k1\n") as backend:
         snapshot = backend.wait_until(in_state(HealthState.NOTHING), 5)
     assert snapshot.facts.endpoints["slots"].state is EndpointState.OFF
 
 
 def test_c93_refused_then_loading_then_key() -> None:
     port = refusing_port()
-    with watching(f"http://127.0.0.1:{port}") as backend:
+    with impatient(f"http://127.0.0.1:{port}") as backend:
         refused = backend.wait_until(in_state(HealthState.REFUSED), 5)
         assert refused.health.message == f"connection refused by 127.0.0.1:{port}"
         assert "again" not in (refused.health.advice or "")  # a single look does not ask again
@@ -279,7 +274,7 @@ def test_c93_refused_then_loading_then_key() -> None:
 @pytest.mark.parametrize("path", ["/llm", "/llm/", "/llm/v1", "/llm/v1/chat/completions", "/llm/slots"])
 def test_c95_mounted_under_a_prefix(path: str) -> None:
     routes = {f"/llm{route}": reply for route, reply in healthy(json_reply([slot()])).items()}
-    with FakeServer(routes) as server, watching(server.url + path) as backend:
+    with FakeServer(routes) as server, impatient(server.url + path) as backend:
         snapshot = backend.wait_until(has_looked, 5)
         assert snapshot.facts.source == f"{server.url}/llm"
     assert snapshot.busy == 1
@@ -287,7 +282,7 @@ def test_c95_mounted_under_a_prefix(path: str) -> None:
 
 def test_c98_the_first_word_comes_at_once() -> None:
     begin = time.monotonic()
-    with watching(f"127.0.0.1:{refusing_port()}") as backend:
+    with impatient(f"127.0.0.1:{refusing_port()}") as backend:
         assert backend.wait_until(in_state(HealthState.REFUSED), 5).health.state is HealthState.REFUSED
         assert time.monotonic() - begin < 1
 
@@ -300,7 +295,7 @@ def test_c121_a_dropped_kept_alive_connection_is_not_noticed() -> None:
         states.append(snapshot.health.state)
         return bool(snapshot.slots and snapshot.slots[0].n_decoded == 2)
 
-    with FakeServer(healthy(slots)) as server, watching(server) as backend:
+    with FakeServer(healthy(slots)) as server, impatient(server) as backend:
         assert seen(backend.wait_until(seen, 5))
         assert not [event for event in backend.events(0).events if isinstance(event, Notice)]
     assert set(states) <= {HealthState.CONNECTING, HealthState.OK}
@@ -310,7 +305,7 @@ def test_c121_connections_end_after_some_answers_or_idle_seconds() -> None:
     rows = json_reply([slot(decoded=1)])
     with (
         FakeServer(healthy(rows), max_requests=3, idle_seconds=0.15) as server,
-        watching(server, interval=0.1) as backend,
+        impatient(server, interval=0.1) as backend,
     ):
         server.wait_for("/slots", 12)
         snapshot = backend.latest()
@@ -344,7 +339,7 @@ def test_c53_an_answer_that_stops_in_the_middle_is_told_from_none() -> None:
 
 def test_c121_twice_dropped_is_an_error_of_that_endpoint() -> None:
     slots = [json_reply([slot()]), Reply(drop=True), Reply(drop=True), json_reply([slot(decoded=5)])]
-    with FakeServer(healthy(slots)) as server, watching(server) as backend:
+    with FakeServer(healthy(slots)) as server, impatient(server) as backend:
         failed = backend.wait_until(lambda s: s.facts.endpoints["slots"].state is EndpointState.NO_ANSWER, 5)
         assert failed.facts.endpoints["slots"].state is EndpointState.NO_ANSWER
         after = backend.wait_until(lambda s: bool(s.slots and s.slots[0].n_decoded == 5), 5)
@@ -353,7 +348,7 @@ def test_c121_twice_dropped_is_an_error_of_that_endpoint() -> None:
 
 def test_c121_a_request_is_never_sent_twice() -> None:
     for reply in (Reply(drop=True), Reply(parts=[b'data: {"content":"a","tokens_predicted":1}\n\n'], cut=True)):
-        with FakeServer(healthy(completion=reply)) as server, watching(server) as backend:
+        with FakeServer(healthy(completion=reply)) as server, impatient(server) as backend:
             backend.wait_until(has_looked, 5)
             (ticket,) = backend.submit(FireRequest("hello"))
             while not ticket.view().state.is_over:
@@ -364,7 +359,7 @@ def test_c121_a_request_is_never_sent_twice() -> None:
 
 def test_a_lost_server_leaves_its_last_data() -> None:
     routes = healthy(json_reply([slot(decoded=4)]), metrics=metrics(requests_deferred=3))
-    with FakeServer(routes) as server, watching(server) as backend:
+    with FakeServer(routes) as server, impatient(server) as backend:
         backend.wait_until(has_looked, 5)
         server.stop()
         snapshot = backend.wait_until(in_state(HealthState.REFUSED), 5)
@@ -377,7 +372,7 @@ def test_a_lost_server_leaves_its_last_data() -> None:
 
 
 def test_another_program_on_the_port_is_recognised_soon() -> None:
-    with FakeServer(healthy(json_reply([slot(decoded=4)]))) as server, watching(server) as backend:
+    with FakeServer(healthy(json_reply([slot(decoded=4)]))) as server, impatient(server) as backend:
         backend.wait_until(has_looked, 5)
         server.routes, server.default = {}, Reply(b"<!doctype html><title>Other</title>", content_type="text/html")
         health = backend.wait_until(in_state(HealthState.FOREIGN), 5).health
@@ -385,14 +380,14 @@ def test_another_program_on_the_port_is_recognised_soon() -> None:
 
 
 def test_a_server_that_was_never_reached_tells_and_withholds_nothing() -> None:
-    with watching(f"http://127.0.0.1:{refusing_port()}") as backend:
+    with impatient(f"http://127.0.0.1:{refusing_port()}") as backend:
         snapshot = backend.wait_until(in_state(HealthState.REFUSED), 5)
     assert pool_meaning(snapshot.pool) == "unknown (no answer so far)"
     assert waiting_meaning(snapshot.waiting, snapshot.busy, None) == "unknown (no answer so far)"
 
 
 def test_a_proxy_without_its_server() -> None:
-    with FakeServer({}, default=text("Bad Gateway", 502)) as server, watching(server) as backend:
+    with FakeServer({}, default=text("Bad Gateway", 502)) as server, impatient(server) as backend:
         snapshot = backend.wait_until(in_state(HealthState.NO_ANSWER), 5)
     assert snapshot.health.message == "no answer from the server behind the proxy (502 Bad Gateway)"
 
@@ -402,7 +397,7 @@ def test_a_proxy_without_its_server() -> None:
 def test_a_unix_socket(prefix: str, tmp_path: Path) -> None:
     path = tmp_path / "llama.sock"
     routes = {f"{prefix}{route}": reply for route, reply in healthy(json_reply([slot()])).items()}
-    with FakeServer(routes, socket_path=path) as server, watching(f"{server.url}{prefix}/v1") as backend:
+    with FakeServer(routes, socket_path=path) as server, impatient(f"{server.url}{prefix}/v1") as backend:
         snapshot = backend.wait_until(has_looked, 5)
     assert snapshot.facts.source == f"unix://{path}{prefix}"
     assert snapshot.busy == 1
@@ -410,7 +405,7 @@ def test_a_unix_socket(prefix: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("huge", [Reply(b" " * 9_000_000), Reply(parts=[b" " * 1_000_000] * 9)])
 def test_an_answer_over_the_limit_is_not_read(huge: Reply) -> None:
-    with FakeServer(healthy(huge)) as server, watching(server) as backend:
+    with FakeServer(healthy(huge)) as server, impatient(server) as backend:
         snapshot = backend.wait_until(lambda s: s.health.state is HealthState.ERROR, 5)
     assert "answer over 8 MB" in snapshot.health.message
     assert snapshot.facts.endpoints["slots"].state is EndpointState.TOO_LARGE
@@ -440,11 +435,11 @@ def test_a_certificate_that_nobody_vouches_for(certificate: Path, monkeypatch: p
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
     with FakeServer(healthy(json_reply([slot()])), tls=tls) as server:
-        with watching(server) as backend:
+        with impatient(server) as backend:
             health = backend.wait_until(in_state(HealthState.ERROR), 5).health
             assert health.message.startswith("no secure connection: certificate verify failed: self")
             assert "SSL_CERT_FILE=cert.pem" in health.advice
-        with watching(server.url.replace("https", "http")) as backend:
+        with impatient(server.url.replace("https", "http")) as backend:
             health = backend.wait_until(in_state(HealthState.NO_ANSWER), 5).health
             assert "if the server speaks TLS, give https://" in health.advice
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -485,13 +480,13 @@ def test_an_interval_that_is_none_is_refused(seconds: float) -> None:
 
 
 def test_a_host_that_cannot_be_asked_is_named() -> None:
-    with watching("http://\u2603.com") as backend:
+    with impatient("http://\u2603.com") as backend:
         snapshot = backend.wait_until(in_state(HealthState.ERROR), 5)
     assert snapshot.health.message.startswith("\u2603.com cannot be asked: ")
 
 
 def test_an_error_of_500_is_told_as_it_is() -> None:
     broken = error_reply(500, "something broke", "server_error")
-    with FakeServer(healthy(broken)) as server, watching(server) as backend:
+    with FakeServer(healthy(broken)) as server, impatient(server) as backend:
         snapshot = backend.wait_until(in_state(HealthState.ERROR), 5)
     assert "something broke" in snapshot.health.message

@@ -7,10 +7,21 @@ import time
 
 import pytest
 
-from slotview.engine.remote import poller
 from slotview.engine.remote.once import ExitCode, is_settled, snapshot_once
 from slotview.engine.snapshot import EndpointState
-from tests.engine.remote.recorded import HTML, first_look, from_json, healthy, metrics, recorded, slot, text, watching
+from tests.engine.remote.recorded import (
+    HTML,
+    IMPATIENT,
+    first_look,
+    from_json,
+    healthy,
+    impatient,
+    metrics,
+    recorded,
+    slot,
+    text,
+    watching,
+)
 from tests.fake_server import NOT_FOUND, FakeServer, Reply, Route, Routes, error_reply, json_reply
 
 SLOTS = json_reply([slot(decoded=5)])
@@ -33,12 +44,6 @@ def raw(head: bytes, body: bytes) -> Reply:
     return Reply(raw=b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + head + b"\r\n\r\n" + body)
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "_DIRECT_SECONDS", 0.4)
-    monkeypatch.setattr(poller, "_METRICS_SECONDS", 0.4)
-
-
 @pytest.mark.parametrize("endpoint", ["props", "health", "metrics", "v1/models"])
 @pytest.mark.parametrize(
     "reply",
@@ -59,7 +64,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_one_endpoint_that_fails_does_not_hide_the_slots(endpoint: str, reply: Reply) -> None:
     with FakeServer(healthy(SLOTS, **{endpoint: reply})) as server:
-        found, code = snapshot_once(server.url)
+        found, code = snapshot_once(server.url, patience=IMPATIENT)
     assert (code, found["health"]["state"]) == (ExitCode.RIGHT, "ok")
     assert found["slots"][0]["n_decoded"] == 5
 
@@ -73,7 +78,7 @@ def test_one_look_waits_for_nothing_that_is_not_asked() -> None:
 
 @pytest.mark.parametrize("endpoint", ["props", "metrics", "v1/models"])
 def test_slots_go_on_beside_an_endpoint_that_hangs(endpoint: str) -> None:
-    with FakeServer(healthy(SLOTS, **{endpoint: HANG})) as server, watching(server) as backend:
+    with FakeServer(healthy(SLOTS, **{endpoint: HANG})) as server, impatient(server) as backend:
         server.wait_for("/slots", 12, seconds=8)
         assert not backend.events(0).dropped
         assert not [event for event in backend.events(0).events if "connection" in getattr(event, "text", "")]
@@ -160,7 +165,7 @@ def test_what_stands_there_instead(routes: Routes, default: Reply, code: ExitCod
 def test_a_silent_server_is_told_from_one_that_needs_a_moment() -> None:
     begin = time.monotonic()
     with FakeServer({}, default=HANG) as server:
-        found, code = snapshot_once(server.url)
+        found, code = snapshot_once(server.url, patience=IMPATIENT)
     assert code is ExitCode.UNREACHABLE
     assert found["health"]["message"].startswith("not answering for")
     assert time.monotonic() - begin < 3

@@ -12,8 +12,8 @@ import pytest
 
 from slotview.engine.backend import BackendError, FireRequest, RequestState, SlotAction
 from slotview.engine.remote.answer import Answer
-from slotview.engine.remote.link import doubled
 from slotview.engine.remote.once import ExitCode, snapshot_once
+from slotview.engine.remote.patience import PATIENT
 from slotview.engine.remote.picture import picture
 from slotview.engine.remote.retry_after import pause_of
 from slotview.engine.remote.verdict import judge
@@ -254,7 +254,7 @@ def test_a_proxy_that_holds_an_answer_back_does_not_make_it_wait_for_a_slot() ->
 
 
 def test_a_server_that_is_gone_for_hours_is_asked_at_the_longest_gap() -> None:
-    assert [doubled(times) for times in (0, 1, 4, 5, 2000)] == [0.5, 1, 8, 8, 8]
+    assert [PATIENT.doubled(times) for times in (0, 1, 4, 5, 2000)] == [0.5, 1, 8, 8, 8]
 
 
 def test_litellm_is_told_by_its_first_word() -> None:

@@ -8,20 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.remote import poller
 from slotview.engine.remote.address import AddressError
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.snapshot_json import SnapshotJson, as_markdown
-from tests.engine.remote.recorded import HTML, healthy, recorded, slot
+from tests.engine.remote.recorded import HTML, IMPATIENT, healthy, recorded, slot
 from tests.engine.remote.test_cases_proxies import router
 from tests.fake_server import FakeServer, Reply, Routes, error_reply, json_reply, refusing_port
 
 DOCS = Path(__file__).parents[3] / "docs" / "snapshot.md"
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "_DIRECT_SECONDS", 0.3)
 
 
 def all_answer(reply: Reply) -> Callable[[], Routes]:
@@ -49,7 +43,7 @@ def all_answer(reply: Reply) -> Callable[[], Routes]:
 )
 def test_exit_codes(routes: Callable[[], Routes], model: str | None, code: ExitCode) -> None:
     with FakeServer(routes()) as server:
-        found, exit_code = snapshot_once(server.url, model=model, seconds=5)
+        found, exit_code = snapshot_once(server.url, model=model, seconds=5, patience=IMPATIENT)
     assert exit_code is code
     assert found["exit_code"] == int(code)
     SnapshotJson.model_validate(json.loads(json.dumps(found)))

@@ -14,7 +14,7 @@ from slotview.engine.backend import BackendError, Capabilities, FireRequest, Ret
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import Notice, Retuned, TaskEnded
 from slotview.engine.loading import bundled_model
-from slotview.engine.remote import link
+from slotview.engine.remote.patience import Patience
 from slotview.engine.runner.backend import RunnerBackend
 from slotview.engine.snapshot import HealthState, SlotState, Snapshot
 from tests.engine.remote.test_fire import until
@@ -29,14 +29,14 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="ne
 
 
 @pytest.fixture
-def backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunnerBackend]:
+def backend(tmp_path: Path) -> Iterator[RunnerBackend]:
     """A child that is looked at again when its log says that it listens: the next try would come too late."""
-    monkeypatch.setattr(link, "_FIRST_RETRY", 60.0)
-    monkeypatch.setattr(link, "_LAST_RETRY", 60.0)
+    patience = Patience(first_retry=60.0, last_retry=60.0)
     server = tmp_path / "llama-server"
     server.write_text(SERVER)
     server.chmod(0o755)
-    backend = RunnerBackend(["-m", str(bundled_model()), "-np", "2", "-c", "1024"], server_bin=str(server))
+    words = ["-m", str(bundled_model()), "-np", "2", "-c", "1024"]
+    backend = RunnerBackend(words, server_bin=str(server), patience=patience)
     backend.start()
     yield backend
     backend.close()
