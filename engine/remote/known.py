@@ -181,10 +181,9 @@ class Known:
 
     @property
     def _is_bare(self) -> bool:
-        """Whether not even the counters are there, as at a web server, or with a wrong path before the routes."""
-        counters = self.state(Route.METRICS)
-        unread = UNFIT if self.metrics_every != 0 else (*UNFIT, EndpointState.UNKNOWN)
-        return self.state(Route.SLOTS) is EndpointState.ABSENT and counters in unread
+        """Whether not even the counters can be read, as at a web server, or with a wrong path before the routes."""
+        unread = {*UNFIT, EndpointState.KEY} | ({EndpointState.UNKNOWN} if self.metrics_every == 0 else set())
+        return self.state(Route.SLOTS) is EndpointState.ABSENT and self.state(Route.METRICS) in unread
 
     def heard_since(self, when: float, names: tuple[Route, ...] = tuple(Route)) -> bool:
         """Whether anything came back from one of the endpoints after that time."""

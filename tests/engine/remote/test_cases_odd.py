@@ -135,6 +135,7 @@ def test_unusual_but_readable_slots(reply: Reply) -> None:
     [
         ({}, LM_STUDIO, ExitCode.FOREIGN, "answers with Unexpected endpoint or method. (GET /props)"),
         ({"/v1/models": json_reply({"data": []})}, OLLAMA, ExitCode.FOREIGN, "404 page not found"),
+        ({"/metrics": page(403)}, page(404), ExitCode.FOREIGN, "answers with 404 Some Error"),
         ({"/health": Reply(b"")}, json_reply({"detail": "Not Found"}, 404), ExitCode.FOREIGN, "404 Not Found"),
         ({}, NOT_FOUND, ExitCode.FOREIGN, "the path before /slots"),
         ({}, page(301, Location="https://example.org/"), ExitCode.FOREIGN, "301 a redirect to https://example.org/"),
