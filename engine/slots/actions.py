@@ -10,13 +10,14 @@ from time import perf_counter_ns
 from .chooser import pinned_slot
 from .ending import INVALID_REQUEST, SERVER_ERROR, Endings
 from .job import ActionJob
-from .save_file import SavedSlot, pack, unpack
+from .save_file import HeadError, SavedSlot, pack, unpack
 from .slot import Slot
 from .state import CoreState
 from .task import ActionDone
 
 __all__ = ["Actions"]
 
+HEAD, STATE = "state_seq_load_file", "llama_state_seq_load_file: error loading sequence state file"
 NO_RESTORE = "Unable to restore slot: "
 NO_ROOM = NO_RESTORE + "No available space in KV cache or invalid slot save file"
 NO_FIT = NO_RESTORE + "Restored prompt does not fit in the slot context"
@@ -84,7 +85,8 @@ class Actions:
         except OSError as failure:
             self._tell("load", job.action.path, failure)
         except (ValueError, MemoryError) as failure:
-            self._state.log.library("E", f"state_seq_load_file: {failure}")
+            where = HEAD if isinstance(failure, HeadError) else STATE
+            self._state.log.library("E", f"{where}: {failure}")
         if error:
             self._state.clear(slot)
             self._fail(job, error)
@@ -98,8 +100,10 @@ class Actions:
             return NO_FIT, 0
         if n and (saved.tokens.min() < 0 or saved.tokens.max() >= n_vocab):
             return NO_TOKENS, 0
-        self._state.cache.remove(slot.id)
-        used = self._state.cache.write(slot.id, saved.positions, saved.state) if n else 0
+        n_cells = len(saved.positions)
+        if n_cells > len(slot.tokens):
+            return NO_ROOM, 0
+        used = self._state.cache.write(slot.id, saved.positions, saved.state) if n_cells else 0
         if used is None:
             return NO_ROOM, 0
         saved.check_end(used)

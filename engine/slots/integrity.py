@@ -13,7 +13,7 @@ def check_integrity(state: CoreState) -> None:
     state.cache.check()
     for slot in state.slots:
         assert 0 <= slot.n_tokens <= slot.n_ctx, f"slot {slot.id} holds {slot.n_tokens} of {slot.n_ctx} tokens"
-        assert slot.phase == Phase.STARTED or slot.sequence.end == slot.n_tokens or _is_child(slot), (
+        assert slot.phase == Phase.STARTED or slot.sequence.end == slot.n_tokens or _may_differ(slot), (
             f"slot {slot.id}: {slot.n_tokens} tokens but {slot.sequence.n} cells"
         )
         assert (slot.job is None) == (slot.phase == Phase.IDLE), f"slot {slot.id}: task and phase disagree"
@@ -22,6 +22,6 @@ def check_integrity(state: CoreState) -> None:
     assert len(set(tasks)) == len(tasks), "a task is in two places"
 
 
-def _is_child(slot: Slot) -> bool:
-    """A child may lack a part of its parent's prompt until its next decode call is refused for that."""
-    return slot.job is not None and slot.job.parent is not None
+def _may_differ(slot: Slot) -> bool:
+    """A child may lack a part of its parent's prompt; a slot restored from an empty one's file keeps its cells."""
+    return slot.n_tokens == 0 if slot.job is None else slot.job.parent is not None

@@ -107,10 +107,9 @@ class PromptStore:
 
         ``f_keep``: the share of an entry that ``new`` begins with. ``f_sim``: the share of ``new`` that it makes up.
         """
-        keep, sim = np.float32(-1), np.float32(0)
-        if slot.n_tokens:
-            same = common_prefix(slot.held, new)
-            keep, sim = _ratio(same, slot.n_tokens), _ratio(same, len(new))
+        same = common_prefix(slot.held, new)
+        keep = _ratio(same, slot.n_tokens) if slot.n_tokens else np.float32(-1)
+        sim = _ratio(same, len(new))
         log, best = self._log, None
         log.srv("T", "load", f" - looking for better prompt, base f_keep = {keep:.3f}, f_sim = {_shown(sim)}")
         for entry in self.entries:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ..model.interface import CellIds, TokenIds
 
-__all__ = ["SaveFileError", "SavedSlot", "pack", "unpack"]
+__all__ = ["HeadError", "SaveFileError", "SavedSlot", "pack", "unpack"]
 
 MAGIC = 0x67677371
 VERSION = 4
@@ -21,8 +21,14 @@ class SaveFileError(ValueError):
     """The bytes are not a save file of this server's shape."""
 
 
+class HeadError(SaveFileError):
+    """Its first words tell that they are no save file's, or that it is cut off in its tokens."""
+
+
 class SavedSlot(Struct, frozen=True, eq=False):
     """Tokens [n], the positions [n] of its cells in the file's order, K and V and what follows.
+
+    There may be cells without tokens: a slot that was restored from an empty one's file keeps its own (spec §7.5).
 
     ``n_before`` are the bytes of the file before K and V, ``n_behind`` those of the empty streams' counts behind them.
     """
@@ -44,12 +50,12 @@ def pack(tokens: TokenIds, positions: CellIds, state: bytes, place: tuple[int, i
     stream, n_stream = place
     words = np.concatenate(([-1, 1, len(tokens)], tokens, [0])).astype(INT32)
     head = struct.pack("<3I", MAGIC, VERSION, len(words)) + words.tobytes() + struct.pack("<I", n_stream)
-    if not len(tokens):
+    if not len(positions):
         return head + bytes(4 * n_stream)
-    cells = np.zeros(len(tokens), CELL)
+    cells = np.zeros(len(positions), CELL)
     cells["position"], cells["n_sequences"], cells["sequence"] = positions, 1, sequence
     before, behind = bytes(4 * stream), bytes(4 * (n_stream - stream - 1))
-    return head + before + struct.pack("<I", len(tokens)) + cells.tobytes() + state + behind
+    return head + before + struct.pack("<I", len(positions)) + cells.tobytes() + state + behind
 
 
 def unpack(data: bytes, n_stream: int) -> SavedSlot:
@@ -57,7 +63,7 @@ def unpack(data: bytes, n_stream: int) -> SavedSlot:
     at, tokens = _tokens(data)
     (found,) = _numbers(data, at, 1)
     if found != n_stream:
-        raise SaveFileError(f"the file has {found} streams, this server {n_stream}")
+        raise SaveFileError("n_stream mismatch")
     at += 4
     for stream in range(n_stream):
         (count,) = _numbers(data, at, 1)
@@ -73,11 +79,11 @@ def _tokens(data: bytes) -> tuple[int, TokenIds]:
     """Where the tokens end in the file, and the tokens, with or without the words that the server puts around them."""
     magic, version, n_words = _numbers(data, 0, 3)
     if magic != MAGIC or version != VERSION:
-        raise SaveFileError(f"unknown (magic, version) for sequence state file: {magic:08x}, {version:08x}")
+        raise HeadError(f"unknown (magic, version) for sequence state file: {magic:08x}, {version:08x}")
     end = 12 + 4 * n_words
     if end > len(data):
         most = (len(data) - 12) // 4
-        raise SaveFileError(f"token count in sequence state file exceeds the file size! {n_words} > {most}")
+        raise HeadError(f"token count in sequence state file exceeds the file size! {n_words} > {most}")
     words = np.frombuffer(data, INT32, n_words, 12).astype(np.int32)
     if n_words >= 4 and words[0] == -1 and words[1] == 1:
         if words[2] != n_words - 4:
@@ -88,7 +94,7 @@ def _tokens(data: bytes) -> tuple[int, TokenIds]:
 
 def _with_cells(data: bytes, at: int, count: int, tokens: TokenIds, n_behind: int) -> SavedSlot:
     """The slot whose ``count`` cells begin at ``at``."""
-    if count != len(tokens) or at + count * CELL.itemsize > len(data):
+    if (len(tokens) and count != len(tokens)) or at + count * CELL.itemsize > len(data):
         raise SaveFileError("the file is cut off in its cells")
     cells = np.frombuffer(data, CELL, count, at)
     positions = cells["position"].astype(np.intp)

@@ -83,7 +83,7 @@ def cut(c: Client) -> None:
 scenario("save files that are cut off, split", "-c 512 -np 2 -ctk f16 -ctv f16")(cut)
 
 
-@scenario("a save file cut off in one pool", "-c 512 -np 2 -kvu", fresh=True, listed="cut-save-file")
+@scenario("a save file cut off in one pool", "-c 512 -np 2 -kvu", fresh=True, listed="ends-the-process")
 def cut_unified(c: Client) -> None:
     c.complete(tokens(30), 2, id_slot=0)
     c.ask("/slots/0?action=save", {"filename": "x.bin"})
@@ -145,6 +145,22 @@ def across(c: Client) -> None:
     c.complete(tokens(30, 1), 2, cache_prompt=False, ignore_eos=True)
     c.slots()
     c.metrics()
+
+
+@scenario("the file of an empty slot", "-c 512 -np 2")
+@scenario("the file of an empty slot, in one pool", "-c 512 -np 2 -kvu")
+def of_empty(c: Client) -> None:
+    c.ask("/slots/1?action=erase", {})
+    c.ask("/slots/1?action=save", {"filename": "empty"})
+    c.complete(tokens(30, 1), 4, id_slot=0, ignore_eos=True)
+    for slot, action, name in (
+        (0, "restore", "empty"), (0, "save", "left"), (1, "restore", "left"), (1, "save", "a"), (1, "erase", "")
+    ):  # fmt: skip
+        c.ask(f"/slots/{slot}?action={action}", {"filename": name})
+        c.slots()
+    c.complete(tokens(30, 1), 4, id_slot=0, ignore_eos=True)
+    c.ask("/slots/0?action=save", {"filename": "a"})
+    c.slots()
 
 
 @scenario("a slot that was shifted is saved", "-c 512 -np 2 --context-shift", fresh=True)

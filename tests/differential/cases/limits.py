@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 from typing import Any
 
 from ..client import Client
-from ..scenario import scenario
+from ..scenario import DIFFERS, scenario
 from .prompts import each, tokens
 
 SHIFT = "-c 512 -np 2 --context-shift"
@@ -155,3 +156,16 @@ def borders(c: Client) -> None:
         ["x"] * 200, ["a" * 5000], ["<|im_end|>"], ["\x00"], ["\ufffd"], [{"a": 1}], [["a"]], True, {"a": "b"},
     ):  # fmt: skip
         c.complete("A slot is", 8, stop=stop, step=f"{stop!r}"[:80])
+
+
+def shift(c: Client) -> None:
+    body = {"prompt": tokens(200), "n_predict": 60, "ignore_eos": True}
+    try:
+        c.note(DIFFERS, c.fetch("/completion", body)[0])
+    except http.client.HTTPException:
+        c.note(DIFFERS, "no answer")
+
+
+for kind in ("bf16", "q8_0"):
+    flags = f"-c 256 -np 1 --context-shift -ctk {kind}"
+    scenario(f"a shift of K in {kind}", flags, fresh=True, listed="ends-the-process")(shift)

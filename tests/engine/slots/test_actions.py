@@ -137,6 +137,36 @@ def test_the_log_says_why_a_file_cannot_be_used(tmp_path: Path, action: str, nam
     assert said.endswith(f"error {doing}ing sequence state file: failed to open {tmp_path / name}: {os.strerror(code)}")
 
 
+def test_the_log_says_what_is_wrong_with_a_file() -> None:
+    split, unified = Desk(parallel=2, ctx_size=512), Desk(parallel=2, ctx_size=512, kv_unified=True)
+    for data in (saved(unified, 0), b"\0" * 20):
+        restore(split, 0, data)
+    assert split.log(levels="E", containing="load_file") == [
+        "llama_state_seq_load_file: error loading sequence state file: n_stream mismatch",
+        "state_seq_load_file: unknown (magic, version) for sequence state file: 00000000, 00000000",
+    ]
+
+
+@pytest.mark.parametrize("unified", [True, False])
+def test_the_file_of_an_empty_slot_leaves_the_cells_of_the_one_it_is_restored_to(unified: bool) -> None:
+    """As measured: the slot counts as empty, what is saved of it has its cells, and so has whoever restores that."""
+    desk = Desk(parallel=2, ctx_size=512, kv_unified=unified)
+    desk.answer(numbered(10), n_predict=2, id_slot=0)
+    whole = saved(desk, 0)
+    assert restore(desk, 0, saved(desk, 1)) == ""
+    assert desk.held == [0, 0]
+    left = saved(desk, 0)
+    assert len(left) == len(whole) - 11 * 4
+    assert restore(desk, 1, left) == ""
+    assert len(saved(desk, 1)) == len(left)
+    assert desk.held == [0, 0]
+    first = desk.answer(numbered(10), n_predict=2, id_slot=0)
+    assert (first.timings.cache_n, desk.held) == (0, [11, 0])
+    desk.act("erase", 1)
+    desk.run()
+    assert len(saved(desk, 1)) < len(left)
+
+
 def test_a_save_replaces_what_was_saved_under_that_name(tmp_path: Path) -> None:
     desk = Desk(parallel=1, ctx_size=256)
     for n in (9, 5):
@@ -150,7 +180,7 @@ def test_a_save_replaces_what_was_saved_under_that_name(tmp_path: Path) -> None:
 
 def test_other_magic_version_or_number_of_streams_is_refused() -> None:
     data = pack(np.array([7], np.int32), np.array([0]), state(1), (0, 2), 0)
-    with pytest.raises(SaveFileError, match="2 streams"):
+    with pytest.raises(SaveFileError, match="n_stream mismatch"):
         unpack(data, 3)
     with pytest.raises(SaveFileError, match="sequence state file: "):
         unpack(b"\0" + data[1:], 2)
