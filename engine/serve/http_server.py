@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import uvicorn
 from anyio.lowlevel import checkpoint
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .app import make_app
 from .closing import LINGER
@@ -107,8 +108,10 @@ class QuietServer(uvicorn.Server):
         await super().serve(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End all connections, and give those a moment that have been cut off."""
+        """End all connections, without an answer where there is none yet, and give those a moment that are cut off."""
         await super().shutdown(sockets)
+        for connection in self.server_state.connections:
+            cast(H11Protocol, connection).transport.close()
         if self.server_state.connections:
             await asyncio.sleep(2 * LINGER)
 

@@ -179,3 +179,11 @@ def test_stopping_the_server_ends_open_streams() -> None:
     with link:
         while link.recv(65536):
             pass
+
+
+def test_stopping_the_server_leaves_running_and_waiting_requests_without_an_answer() -> None:
+    with Face("-c 8192 -np 1 --metrics --context-shift") as face:
+        first, second = (face.post("/completion", LONG | {"n_predict": 10**9}) for _ in range(2))
+        until(lambda: "requests_deferred 1" in face.ask("/metrics").text)
+    with first, second:
+        assert (first.recv(100), second.recv(100)) == (b"", b"")
