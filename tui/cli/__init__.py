@@ -9,15 +9,23 @@ import gc
 import signal
 import sys
 
+from .common import fail
+from .streams import drop_output, prepare_streams
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run what was typed; ctrl+c ends it without a word, also while it is being loaded."""
+    prepare_streams()
     try:
         _run(sys.argv[1:])
+        sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
+    except OSError as error:  # those of files and sockets are told where they happen
+        drop_output()
+        fail(f"{error.filename or 'standard output'}: {error.strerror}")
 
 
 def _run(words: list[str]) -> None:
