@@ -9,6 +9,14 @@ from slotview.engine.serve.errors import ApiError
 from tests.engine.stub_model import ByteTokenizer
 
 ASK = {"role": "user", "content": "Hi"}
+ANSWER = {"role": "assistant", "content": "Hi"}
+CALL = {"type": "function", "id": "7", "function": {"name": "f", "arguments": {"a": 1}}}
+
+ARGUMENTS = "{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }}{% endfor %}"
+CALLS = (
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ '(' ~ m.tool_call_id ~ ')' if m.tool_call_id }}"
+    "{% for c in m.tool_calls or [] %}{{ c.function.name }}(" + ARGUMENTS + "){{ c.id }}{% endfor %};{% endfor %}"
+)
 
 
 def read(template: str = "", /, **body: object) -> ChatPrompt:
@@ -21,8 +29,20 @@ def read(template: str = "", /, **body: object) -> ChatPrompt:
         ({"response_format": {"type": "xml"}}, 400, "response_format type must be one of"),
         ({"tools": [{"type": "function", "function": {"name": "f"}}]}, 501, "does not support tools"),
         ({"tools": 5}, 500, "Failed to parse tools: Expected 'tools' to be an array, got 5; tools = 5"),
+        ({"tools": [{}]}, 500, "Failed to parse tools: Missing tool type: {}"),
+        ({"tools": [{"type": "function", "function": 5}]}, 500, "cannot use at() with number"),
+        ({"tools": [{"type": "function", "function": {}}]}, 500, "key 'name' not found"),
+        ({"tools": [{"type": "function", "function": {"name": 5}}]}, 500, "type must be string, but is number"),
         ({"tool_choice": "maybe"}, 400, "Invalid tool_choice: maybe"),
         ({"continue_final_message": True}, 400, "Cannot set both"),
+        ({"grammar": "g", "json_schema": {}}, 500, "Cannot use both json_schema and grammar"),
+        ({"messages": [ANSWER, ANSWER]}, 400, "Cannot have 2 or more assistant messages at the end of the list."),
+        (
+            {"messages": [ASK, {"role": "assistant", "tool_calls": [CALL]}]},
+            400,
+            "Cannot continue an assistant message that contains tool calls.",
+        ),
+        ({"reasoning_format": 5}, 400, "type must be string, but is number"),
         ({"reasoning_format": "x"}, 500, "Unknown reasoning format: x"),
         ({"chat_template_kwargs": {"enable_thinking": "x"}}, 400, 'invalid type for "enable_thinking"'),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 500, "image input is not supported"),
@@ -34,6 +54,41 @@ def test_refusals(body: dict[str, object], status: int, words: str) -> None:
         read(**body)
     assert told.value.status == status
     assert words in told.value.message
+
+
+def call(**given: object) -> dict[str, object]:
+    return {"role": "assistant", "tool_calls": [given]}
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "words"),
+    [
+        ({"role": "assistant"}, 400, "Assistant message must contain either 'content' or 'tool_calls'!"),
+        ({"role": "user", "content": 5}, 400, "Expected 'content' to be a string or an array"),
+        ({"role": "user", "content": [{"type": "x"}]}, 400, "unsupported content[].type"),
+        ({"content": "a"}, 500, """Failed to parse messages: Missing 'role' in message: {"content":"a"}"""),
+        ({**ASK, "name": 5}, 500, "type must be string, but is number"),
+        (call(), 500, "Missing tool call type: {}"),
+        (call(type="x"), 500, """Unsupported tool call type: {"type":"x"}"""),
+        (call(type="function"), 500, "Missing tool call function: "),
+        (call(type="function", function={}), 500, "Missing tool call name: "),
+        (call(type="function", function={"name": "f"}), 500, "key 'arguments' not found"),
+        (call(type="function", function={"name": 5, "arguments": ""}), 500, "type must be string, but is number"),
+        (call(type="function", function={"name": "f", "arguments": "{"}), 500, "Failed to parse tool call arguments"),
+        (call(type="function", function={"name": "f", "arguments": ""}, id=5), 500, "type must be string"),
+    ],
+)
+def test_messages_that_cannot_be_read(message: dict[str, object], status: int, words: str) -> None:
+    with pytest.raises(ApiError) as told:
+        read(CALLS, messages=[message, ASK])
+    assert (told.value.status, words in told.value.message) == (status, True), told.value.message
+
+
+def test_calls_of_tools_are_shown_as_the_template_wants_them() -> None:
+    messages = [ASK, call(**CALL), {"role": "tool", "content": "yes", "tool_call_id": "7", "name": ""}]
+    assert read(CALLS, messages=messages).text == "user: Hi;assistant: f(a=1)7;tool: yes(7);"
+    texts = CALLS.replace(ARGUMENTS, "{{ c.function.arguments }}")
+    assert read(texts, messages=messages).text == """user: Hi;assistant: f({"a":1})7;tool: yes(7);"""
 
 
 def test_a_template_sees_what_the_body_gives_it() -> None:

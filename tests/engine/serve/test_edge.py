@@ -94,6 +94,16 @@ def test_a_connection_stays_open_until_its_hundredth_answer() -> None:
         assert kept == [("timeout=5, max=100", None)] * 99 + [(None, "close")]
 
 
+def test_ranges_are_looked_at_and_the_whole_answer_is_sent() -> None:
+    whole = ("0-3", "14-", "0-99", "-15", "0-1,1-2,2-3", "0-1,2-3,4-5,6-7")
+    lacking = ("15-", "-16", "-0", "0-1,1-2,2-3,3-4")
+    with Face("-np 1") as face:
+        for ranges in (*whole, *lacking):
+            answer = face.ask("/health", headers={"Range": f"bytes={ranges}"})
+            expected = (200, '{"status":"ok"}') if ranges in whole else (416, "")
+            assert (answer.status, answer.text) == expected, ranges
+
+
 def test_fail_on_no_slot_fails_for_any_value_but_an_empty_one() -> None:
     with Face("-c 8192 -np 1") as face:
         assert face.ask("/slots?fail_on_no_slot=1").status == 200

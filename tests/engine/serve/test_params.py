@@ -41,6 +41,49 @@ def test_of_several_wrong_fields_the_servers_first_is_told() -> None:
     assert read(body).params.n_cmpl == 1
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"lora": {}}, "Field 'lora': Error: 'lora' must be an array of objects with 'id' and 'scale' fields"),
+        ({"json_schema": 5}, "Field 'json_schema': "),
+        ({"reasoning_format": "x"}, "Field 'reasoning_format': Unknown reasoning format: x"),
+        ({"chat_format": 99}, "Unknown chat format"),
+        ({"chat_parser": "{"}, "Field 'chat_parser': [json.exception.parse_error.101] parse error"),
+        ({"chat_parser": "{}"}, "Field 'chat_parser': JSON missing or invalid 'parsers' array"),
+        ({"preserved_tokens": [5]}, "Field 'preserved_tokens': "),
+        ({"grammar_triggers": [5]}, "Field 'grammar_triggers': "),
+        (
+            {"grammar_triggers": [{"value": "a"}]},
+            "Field 'grammar_triggers': [json.exception.out_of_range.403] key 'type'",
+        ),
+        ({"grammar_triggers": [{"type": "x", "value": "a"}]}, "Field 'grammar_triggers': "),
+        ({"grammar_triggers": [{"type": 2, "value": 5}]}, "Field 'grammar_triggers': "),
+        (
+            {"grammar_triggers": [{"type": 0, "value": "a"}]},
+            "Field 'grammar_triggers': [json.exception.out_of_range.403]",
+        ),
+        (
+            {"grammar_triggers": [{"type": 1, "value": "a"}]},
+            "Field 'grammar_triggers': Grammar trigger word should be marked as preserved token: a",
+        ),
+    ],
+)
+def test_fields_that_nothing_follows_are_checked_all_the_same(body: dict[str, object], message: str) -> None:
+    assert refused(body).startswith(message)
+
+
+def test_fields_that_nothing_follows_are_shown() -> None:
+    pairs = [(1, "a"), (1, "bc"), (2, "x")]
+    triggers = [{"type": kind, "value": value} for kind, value in pairs]
+    last = {"type": 0, "value": "y", "token": 7}
+    adapters = [{"id": 2, "scale": 0.5}, {"id": 0}]
+    body = {"preserved_tokens": ["a", "bc"], "grammar_triggers": [*triggers, last], "lora": adapters}
+    params = read(body).params
+    assert params.preserved == {97}
+    assert params.extra["grammar_triggers"] == [{"type": 0, "value": "a", "token": 97}, *triggers[1:], last]
+    assert params.extra["lora"] == [{"id": 0, "scale": 0.0}, {"id": 2, "scale": 0.5}]
+
+
 def test_defaults_come_from_the_command_line() -> None:
     options = read({}, "-n 7 --keep 3 -r end --no-cache-prompt --cache-reuse 5 --temp 0.25 --sse-ping-interval 4")
     params = options.params

@@ -181,6 +181,7 @@ def test_a_restored_sequence_stands_in_position_order_whatever_the_cells() -> No
 def test_split_batches_hold_equal_parts_of_neighbouring_slots() -> None:
     assert list(equal_parts([(0, 3), (1, 5), (3, 2)], 8)) == [[(0, 3), (1, 3)], [(1, 2)], [(3, 2)]]
     assert list(equal_parts([(0, 5), (1, 5)], 4)) == [[(0, 2), (1, 2)], [(0, 2), (1, 2)], [(0, 1), (1, 1)]]
+    assert list(equal_parts([(0, 2), (1, 2)], 1)) == [[(0, 1), (1, 1)]] * 2
     assert list(equal_parts([(2, 2), (0, 2)], 8)) == [[(2, 2)], [(0, 2)]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from slotview.engine.slots.task import Timings
+from slotview.engine.slots.timing_lines import timing_lines
 from slotview.engine.slots.timing_values import timing_values
 
 
@@ -21,6 +22,13 @@ def test_rates_follow_from_times_and_the_first_token_is_free() -> None:
 
 
 def test_what_took_no_time_or_made_no_token_has_no_rate() -> None:
-    for timings in (Timings(), Timings(predicted_n=1, predicted_us=1), Timings(prompt_us=5)):
+    instant = Timings(prompt_n=3, predicted_n=3)
+    for timings in (Timings(), Timings(predicted_n=1, predicted_us=1), Timings(prompt_us=5), instant):
         values = timing_values(timings)
         assert {value for name, value in values.items() if "per" in name} == {0.0}
+        rates = [line for line in timing_lines(timings, 0) if "per second" in line]
+        assert [line.endswith("    0.00 ms per token,     0.00 tokens per second)") for line in rates] == [True, True]
+
+
+def test_two_tokens_took_the_time_of_one() -> None:
+    assert timing_values(Timings(predicted_n=2, predicted_us=500))["predicted_per_token_ms"] == 0.5
