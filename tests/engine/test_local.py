@@ -138,9 +138,11 @@ def test_speed_after_a_retune_leaves_out_what_the_prompt_took_again(start: Start
     backend.retune(LaunchFlags(ctx_size=2048, parallel=1)).result(20)
     until(backend, lambda: ticket.view().state is RequestState.GENERATING)
     until(backend, lambda: (ticket.view().n_decoded or 0) > 15)
-    assert (ticket.view().tokens_per_second or 0) > 50
+    view = ticket.view()
+    passed = backend.latest().time - view.fired_at
+    assert (view.tokens_per_second or 0) > ((view.n_decoded or 0) - 3) / (passed - 0.6), "0.8 s went to the prompt"
     until(backend, all_over([ticket]))
-    assert (ticket.view().tokens_per_second or 0) > 50
+    assert (ticket.view().tokens_per_second or 0) > 27 / ((ticket.view().total_seconds or 0) - 0.6)
 
 
 def test_a_prompt_is_seen_while_it_is_worked_on_whenever_one_looks(start: Start) -> None:

@@ -101,10 +101,10 @@ def test_a_template_that_cannot_run_is_refused_in_one_line(template: str) -> Non
     ],
 )
 def test_a_template_cannot_run_away(template: str) -> None:
-    begin = time.monotonic()
+    begin = time.thread_time()
     with pytest.raises(ChatTemplateError):
         render_chat(template, ASK)
-    assert time.monotonic() - begin < 5
+    assert time.thread_time() - begin < 5
 
 
 def test_a_long_chat_is_not_mistaken_for_a_runaway() -> None:

@@ -153,9 +153,9 @@ def test_dry_lets_a_repetition_end_at_a_breaker() -> None:
 
 
 def test_thousands_of_breakers_are_looked_up_at_once() -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     sampler = dry(dry_sequence_breakers=(*(f"b{n}" for n in range(50_000)), "##"))
-    assert time.monotonic() - began < 5
+    assert time.thread_time() - began < 5
     assert after_text(sampler, "a##cd..a##c") == ord("d")
 
 

@@ -156,7 +156,7 @@ def test_c29_an_action_on_a_busy_slot_blocks_nobody() -> None:
         backend.wait_until(has_looked, 5)
         begin = time.monotonic()
         future = backend.slot_action(SlotAction.ERASE, 1)
-        assert time.monotonic() - begin < 0.1
+        assert time.monotonic() - begin < 0.3
         server.wait_for("/slots", len(server.asked("/slots")) + 2)
         assert not future.done()
         assert future.result(5).n_tokens > 0

@@ -105,7 +105,7 @@ def test_c53_health_answers_and_slots_hang(build: str, words: str) -> None:
         begin = time.monotonic()
         backend.latest()
         backend.look_now()
-        assert time.monotonic() - begin < 0.05
+        assert time.monotonic() - begin < 0.4
         assert server.most_open["/slots"] == 1
         begin = time.monotonic()
     assert time.monotonic() - begin < 2  # closing does not wait for the answer

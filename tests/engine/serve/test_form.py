@@ -49,9 +49,9 @@ def test_what_is_no_form_is_refused(body: bytes, kind: str) -> None:
 
 
 def test_a_form_of_many_megabytes_is_read_at_once() -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     parts = [(b"n", b"x" * 50_000)] * 1024
     assert read_form(form(*parts), KIND) == {"n": ["x" * 50_000] * 1024}
     nameless = b"--b\r\nContent-Disposition: form-data; " + b"a" * 10_000_000 + b"\r\n\r\nx\r\n" + END
     assert read_form(nameless, KIND) == {}
-    assert time.monotonic() - began < 5
+    assert time.thread_time() - began < 5

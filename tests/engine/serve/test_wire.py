@@ -85,12 +85,12 @@ def test_what_is_no_request_is_refused_as_soon_as_that_is_clear(request_bytes: b
 
 
 def test_a_head_full_of_blanks_is_read_at_once() -> None:
-    began = time.monotonic()
+    began = time.thread_time()
     blanks = b"A:" + b" \t" * 2000 + b"b" + b" " * 2000 + b"c \r\n"
     request = events(b"GET / HTTP/1.1\r\n" + blanks * 100 + b"\r\n")[0]
     with pytest.raises(h11.RemoteProtocolError):
         events(b"GET / HTTP/1.1\r\nA:" + b" " * 8000 + b"\0\r\n\r\n")
-    assert time.monotonic() - began < 2
+    assert time.thread_time() - began < 2
     assert isinstance(request, h11.Request)
     assert request.headers[99] == (b"a", b"b" + b" " * 2000 + b"c")
 
