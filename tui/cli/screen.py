@@ -71,6 +71,8 @@ def _check_terminal() -> None:
         fail(f"TERM={os.environ['TERM']}: no screen can be drawn on this terminal; {INSTEAD}", 2)
     if not sys.stdin.isatty():
         fail(f"standard input is not a terminal, so no key could be pressed; {INSTEAD}", 2)
+    if not sys.stderr.isatty():
+        fail(f"standard error is not a terminal, and the screen is drawn there; {INSTEAD}", 2)
 
 
 @contextmanager

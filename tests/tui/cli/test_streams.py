@@ -53,6 +53,19 @@ def test_a_closed_input_is_no_terminal() -> None:
     assert text.startswith("slotview: standard input is not a terminal")
 
 
+def test_a_screen_is_not_drawn_into_a_file() -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "slotview"], check=False, stdin=theirs, stderr=subprocess.PIPE, text=True, timeout=60
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 2
+    assert done.stderr.startswith("slotview: standard error is not a terminal, and the screen is drawn there")
+
+
 def test_a_character_that_the_output_does_not_know_is_replaced() -> None:
     code, text = told("attach http://127.0.0.1:1 --once", PYTHONIOENCODING="ascii")
     assert code == 3
