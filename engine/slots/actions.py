@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from .chooser import pinned_slot
 from .ending import INVALID_REQUEST, SERVER_ERROR, Endings
 from .job import ActionJob
-from .save_file import HeadError, SavedSlot, pack, unpack
+from .save_file import HeadError, SavedSlot, SaveFileError, pack, unpack
 from .slot import Slot
 from .state import CoreState
 from .task import ActionDone
@@ -95,14 +95,13 @@ class Actions:
 
     def _load(self, slot: Slot, saved: SavedSlot) -> tuple[str, int]:
         """Return what is wrong, "" if nothing, and the bytes of the file that were used."""
-        n, n_vocab = len(saved.tokens), self._state.model.n_vocab
-        if n > slot.n_ctx:
+        n, n_vocab, n_cells = len(saved.tokens), self._state.model.n_vocab, len(saved.positions)
+        if n_cells:
+            self._make_room(slot, n_cells)
+        if max(n, n_cells) > slot.n_ctx:
             return NO_FIT, 0
         if n and (saved.tokens.min() < 0 or saved.tokens.max() >= n_vocab):
             return NO_TOKENS, 0
-        n_cells = len(saved.positions)
-        if n_cells > len(slot.tokens):
-            return NO_ROOM, 0
         used = self._state.cache.write(slot.id, saved.positions, saved.state) if n_cells else 0
         if used is None:
             return NO_ROOM, 0
@@ -110,6 +109,16 @@ class Actions:
         slot.tokens[:n] = saved.tokens
         slot.n_tokens = n
         return "", saved.n_before + used + saved.n_behind
+
+    def _make_room(self, slot: Slot, n_cells: int) -> None:
+        """Empty the slot; raises `SaveFileError` where the cells are too few even so."""
+        self._state.cache.remove(slot.id)
+        stream = slot.sequence.stream
+        if n_cells <= stream.size - stream.used:
+            return
+        lack = f"failed to find {n_cells} available cells" if n_cells <= stream.size else "not enough cells"
+        self._state.log.library("E", f"state_read_meta: {lack} in kv cache")
+        raise SaveFileError("failed to restore kv cache")
 
     def _tell(self, doing: str, path: Path | None, error: OSError) -> None:
         """Log what the system says about a file."""

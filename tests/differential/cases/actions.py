@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import struct
 
 from ..client import Client
 from ..scenario import DIFFERS, scenario
@@ -128,6 +129,27 @@ def no_room(c: Client) -> None:
     c.complete(tokens(300, 1), 1, id_slot=0)
     c.ask("/slots/0?action=save", {"filename": "x.bin"})
     c.ask("/slots/1?action=restore", {"filename": "x.bin"})
+    c.slots()
+
+
+@scenario("a file with more cells than a slot has", "-c 512 -np 2")
+def too_many_cells(c: Client) -> None:
+    words = [
+        0x67677371,
+        4,
+        304,
+        -1 % 2**32,
+        1,
+        300,
+        *tokens(300),
+        0,
+        2,
+        300,
+        *(w for n in range(300) for w in (n, 1, 0)),
+    ]
+    (c.server.folder / "many").write_bytes(struct.pack(f"<{len(words)}I", *words))
+    c.complete(tokens(30, 1), 4, id_slot=0, ignore_eos=True)
+    c.ask("/slots/0?action=restore", {"filename": "many"})
     c.slots()
 
 

@@ -197,7 +197,7 @@ def test_a_plain_list_of_tokens_is_accepted() -> None:
 
 
 def test_a_prompt_too_long_for_the_slot_and_foreign_tokens_have_their_own_words() -> None:
-    big, small = Desk(parallel=1, ctx_size=512), Desk(parallel=1, ctx_size=256)
+    big, small = Desk(parallel=1, ctx_size=512), Desk(parallel=1, ctx_size=512, kv_unified_per_slot=256)
     big.answer(numbered(300), n_predict=1)
     assert (
         restore(small, 0, saved(big, 0)) == "Unable to restore slot: Restored prompt does not fit in the slot context"
@@ -214,12 +214,17 @@ def test_a_list_of_exactly_the_slots_size_is_restored() -> None:
     assert desk.held == [256]
 
 
-def test_restoring_does_not_purge_idle_slots() -> None:
-    desk = Desk(parallel=2, ctx_size=256, kv_unified=True)
+@pytest.mark.parametrize(("n", "lack"), [(150, "failed to find 150 available cells"), (300, "not enough cells")])
+def test_restoring_does_not_purge_idle_slots(n: int, lack: str) -> None:
+    big, desk = Desk(parallel=1, ctx_size=512), Desk(parallel=2, ctx_size=256, kv_unified=True)
+    big.answer(numbered(n), n_predict=1)
     desk.answer(numbered(150), n_predict=1, id_slot=0)
-    data = saved(desk, 0)
-    assert restore(desk, 1, data).startswith("Unable to restore slot: No available space")
+    assert restore(desk, 1, saved(big, 0)).startswith("Unable to restore slot: No available space")
     assert desk.held == [150, 0]
+    assert desk.log(levels="E")[:2] == [
+        f"state_read_meta: {lack} in kv cache",
+        "llama_state_seq_load_file: error loading sequence state file: failed to restore kv cache",
+    ]
 
 
 def test_a_slot_that_never_ran_stays_unused_after_a_restore() -> None:
