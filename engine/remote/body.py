@@ -88,11 +88,11 @@ def _loads(text: str, large: bool, keep: bool) -> object:
         return _load_rows(decoder, text, keep) if large else decoder.decode(text)
 
     try:
-        return load(json.JSONDecoder())
+        return load(json.JSONDecoder(strict=False))  # some write line breaks within a text as they are
     except json.JSONDecodeError:
         raise
     except ValueError:  # a number of thousands of digits
-        return load(json.JSONDecoder(parse_int=_short_int))
+        return load(json.JSONDecoder(parse_int=_short_int, strict=False))
 
 
 def _load_rows(decoder: json.JSONDecoder, text: str, keep: bool) -> object:

@@ -30,6 +30,9 @@ MODEL_ROUTES = (Route.PROPS, Route.SLOTS, Route.METRICS)
 """Endpoints about one model, which has to be named if a router is asked."""
 
 UNFIT = (EndpointState.ABSENT, EndpointState.BAD)
+_SLOTS_SPEAK = (EndpointState.UNKNOWN, EndpointState.OK, EndpointState.KEY, EndpointState.LOADING, EndpointState.OFF)
+"""What /slots says of itself if it is a llama-server's, whatever stands before its other routes."""
+
 _READY_WORDS = frozenset({"loaded", "ready", "sleeping", "running"})
 
 
@@ -174,7 +177,7 @@ class Known:
             return True
         if any(self.state(name) not in UNFIT for name in (Route.PROPS, Route.HEALTH, Route.RUNNING)):
             return False
-        if self.state(Route.SLOTS) is EndpointState.OK:
+        if self.state(Route.SLOTS) in _SLOTS_SPEAK:
             return False
         asked = (Route.PROPS, Route.HEALTH, Route.SLOTS)
         return any(self.endpoints[name].is_odd for name in asked) or self._is_bare

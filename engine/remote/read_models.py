@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .values import as_count, as_map, as_text, first
+from .values import as_count, as_map, as_text
 
 __all__ = ["AT_PEER", "FAILED", "ModelEntry", "merged", "read_models", "read_running"]
 
@@ -55,9 +55,10 @@ def read_models(answer: object) -> tuple[ModelEntry, ...] | None:
 
 def _entries(rows: list[Any]) -> Iterable[ModelEntry]:
     for row in map(as_map, rows):
-        told = first(row, "id", "name", "model")
-        name = as_text(told)
-        if name:
+        aliases = _words(row.get("aliases"))
+        names = row.get("id"), row.get("name"), row.get("model"), *aliases
+        told = next(filter(as_text, names), None)
+        if name := as_text(told):
             meta = as_map(row.get("meta"))
             status = row.get("status")
             yield ModelEntry(
@@ -67,7 +68,7 @@ def _entries(rows: list[Any]) -> Iterable[ModelEntry]:
                 n_params=as_count(meta.get("n_params")) or None,
                 n_ctx_train=as_count(meta.get("n_ctx_train")) or None,
                 spelled=str(told) if told != name else "",
-                aliases=_words(row.get("aliases")),
+                aliases=aliases,
             )
 
 

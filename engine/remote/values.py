@@ -11,7 +11,7 @@ from ..plain import plain
 __all__ = ["MAX_COUNT", "as_bool", "as_count", "as_int", "as_map", "as_number", "as_text", "first"]
 
 MAX_COUNT = 2**53
-"""Above this a count is nonsense: no server holds that many tokens, and a double can no longer count in ones."""
+"""From here on a count is nonsense: no server holds that many tokens, and a double can no longer count in ones."""
 
 
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -29,16 +29,16 @@ def as_number(value: object) -> float | None:
 
 
 def as_int(value: object) -> int | None:
-    """A whole number within ±`MAX_COUNT`; 2.0 and "2" count as 2."""
+    """A whole number below `MAX_COUNT`, and above its negative; 2.0 and "2" count as 2."""
     number = as_number(value)
-    if number is None or not number.is_integer() or abs(number) > MAX_COUNT:
+    if number is None or not number.is_integer() or abs(number) >= MAX_COUNT:
         return None
     return int(number)
 
 
 def as_count(value: object) -> int | None:
     """A whole number that is not negative."""
-    if type(value) is int and 0 <= value <= MAX_COUNT:  # nearly always, and hundreds of times a look
+    if type(value) is int and 0 <= value < MAX_COUNT:  # nearly always, and hundreds of times a look
         return value
     number = as_int(value)
     return None if number is None or number < 0 else number

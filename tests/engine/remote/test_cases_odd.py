@@ -163,6 +163,16 @@ def test_what_stands_there_instead(routes: Routes, default: Reply, code: ExitCod
     assert words in f"{health['message']} | {health['advice']}"
 
 
+@pytest.mark.parametrize("health", [text("OK"), HTML, json_reply([])])
+@pytest.mark.parametrize("others", [NOT_FOUND, page(404)])
+def test_slots_behind_a_proxy_that_has_a_health_of_its_own_and_hides_the_rest(health: Reply, others: Reply) -> None:
+    with FakeServer({"/health": health, "/slots": SLOTS}, default=others) as server:
+        found, code = snapshot_once(server.url)
+    assert (code, found["busy"]) == (ExitCode.RIGHT, 1)
+    with FakeServer({"/health": health, "/slots": KEY}, default=others) as server:
+        assert snapshot_once(server.url)[1] is ExitCode.KEY
+
+
 def test_a_silent_server_is_told_from_one_that_needs_a_moment() -> None:
     begin = time.monotonic()
     with FakeServer({}, default=HANG) as server:

@@ -196,7 +196,7 @@ def test_broken_bodies_say_what_is_wrong(size: int) -> None:
 @pytest.mark.parametrize("padding", ["", "x" * 600_000])
 def test_odd_but_readable_bodies(padding: str) -> None:
     rows = b'\xef\xbb\xbf[{"id":0,"is_processing":true,"n_ctx":' + b"9" * 5000 + b',"model":"\xff\xfe\\ud83d","x":NaN,'
-    rows += b'"id_task":3,"note":"' + padding.encode() + b'"}]'
+    rows += b'"id_task":3,"note":"a\nb\x01' + padding.encode() + b'"}]'
     slots = read_slots(parse_json(rows))
     assert slots is not None
     assert (slots[0].task, slots[0].n_ctx, slots[0].is_busy) == (3, None, True)
@@ -208,7 +208,8 @@ def test_odd_but_readable_bodies(padding: str) -> None:
 @pytest.mark.parametrize(
     ("value", "number"),
     [(2, 2), (2.0, 2), ("2", 2), (" 7 ", 7), (2.5, None), (True, None), (None, None), ("nan", None), (1e400, None),
-     (10**400, None), ("1e3", 1000), ([], None), (-1, -1), (2**60, None)],
+     (10**400, None), ("1e3", 1000), ([], None), (-1, -1), (2**60, None), (2**53 + 1, None),
+     ("9007199254740993", None)],
 )  # fmt: skip
 def test_whole_numbers(value: object, number: int | None) -> None:
     assert as_int(value) == number
@@ -277,6 +278,8 @@ def test_lists_of_models() -> None:
         {"data": [{"id": "a", "status": {"value": "loaded", "args": ["-np", "2", 3]}}, {"id": 7}, None]}
     )
     assert routed == (ModelEntry("a", "loaded", ("-np", "2")),)
+    (known,) = read_models({"data": [{"id": 7, "aliases": ["b"], "meta": {"n_params": 5}}]}) or ()
+    assert (known.name, known.n_params) == ("b", 5)
     assert read_running({"running": [{"model": "m", "state": "ready"}, {"state": "x"}]}) == (ModelEntry("m", "ready"),)
     assert read_running({"running": {}}) is None
     assert (read_running({"running": None}), read_running({})) == ((), None)
