@@ -243,13 +243,14 @@ def test_a_request_that_goes_on_after_a_retune_keeps_its_first_count_and_is_no_f
     assert "not-reused" not in keys(seen)
 
 
-def test_the_only_token_of_a_prompt_is_always_computed() -> None:
+@pytest.mark.parametrize(("n_prompt", "expected"), [(1, []), (2, ["not-reused"])])
+def test_the_only_token_of_a_prompt_is_always_computed(n_prompt: int, expected: list[str]) -> None:
     observer = Observer()
     for n in range(4):
-        events = [SlotChosen(float(n), 1, n, "lcp", similarity=1.0), TaskStarted(float(n), 1, n, 0.0, 1)]
-        busy = generating(1, n, 3, n_prompt=1, n_prompt_processed=1, n_prompt_cached=0)
+        events = [SlotChosen(float(n), 1, n, "lcp", similarity=1.0), TaskStarted(float(n), 1, n, 0.0, n_prompt)]
+        busy = generating(1, n, 3, n_prompt=n_prompt, n_prompt_processed=n_prompt, n_prompt_cached=0)
         seen = observer.observe(look(float(n), idle(0, 0), busy), events)
-    assert "not-reused" not in keys(seen)
+    assert keys(seen) == expected
 
 
 def test_a_slot_matched_and_reused_is_fine() -> None:

@@ -163,7 +163,8 @@ def test_a_series_of_polls_can_be_replayed(tmp_path: Path) -> None:
     assert first.waiting.count == 4
     assert first.slots is not None
     assert (first.slots[0].n_decoded, first.slots[0].task) == (5, 315)
-    assert (first.pool.active, first.pool.candidates) == (18, (2048, 4096))
+    assert (first.pool.active, first.pool.candidates, first.pool.estimated) == (18, (2048, 4096), True)
+    assert (first.totals.predicted_tokens, first.totals.busy_per_decode) == (760, 2.7)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,7 @@ def test_a_series_of_polls_can_be_replayed(tmp_path: Path) -> None:
         ('{"slotview_recording": 1}\n{"snapshot": {"slots": [{"id": "x", "state": "idle"}]}}\n', "slots[0].id"),
         ('{"slotview_recording": 1}\n{"snapshot": {"health": {"state": "well"}}}\n', "health.state"),
         ('{"slotview_recording": 1}\n{"snapshot": {}}\n[]\n{"snapshot": {}}\n', "line 3"),
+        ('{"slotview_recording": 1}\n{"look": {}}\n', "line 2 cannot be read: neither a snapshot nor events"),
         ('{"snapshot": {}, "events": ["x"]}\n', "line 1 cannot be read: an event is not an object"),
         ('{"t": "x", "slots": []}\n', "t is not a number"),
         ("[" * 100_000 + "\n", "line 1 cannot be read: nested too deeply"),
@@ -206,6 +208,13 @@ def test_one_slot_is_the_whole_pool(tmp_path: Path) -> None:
     path = tmp_path / "polls.jsonl"
     path.write_text(json.dumps(POLL | {"slots": POLL["slots"][:1]}))  # type: ignore[index]
     assert load_recording(path).frames[0].snapshot.pool.cells == 2048
+
+
+def test_polls_that_lack_tokens_do_not_say_how_full_the_pool_is(tmp_path: Path) -> None:
+    path = tmp_path / "polls.jsonl"
+    path.write_text(json.dumps({"t": 0.0, "slots": [{"id": 0, "n_ctx": 2048, "is_processing": True, "id_task": 1}]}))
+    pool = load_recording(path).frames[0].snapshot.pool
+    assert (pool.active, pool.why) == (None, "the recording does not hold the tokens of its slots")
 
 
 def test_a_missing_or_foreign_file_gets_one_line(tmp_path: Path) -> None:
