@@ -15,6 +15,7 @@ from .read_health import HealthFacts
 from .read_models import ModelEntry
 from .read_props import PropsFacts, build_number
 from .turns import Turns
+from .values import as_count
 
 __all__ = ["AUGUST_2026", "MODEL_ROUTES", "UNFIT", "Known"]
 
@@ -133,8 +134,7 @@ class Known:
     @property
     def deferred(self) -> int | None:
         """Requests in the deferred queue as /metrics said last."""
-        value = self.metrics.get("requests_deferred")
-        return None if value is None or value < 0 else int(value)
+        return as_count(self.metrics.get("requests_deferred"))
 
     @property
     def deferred_age(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -55,7 +56,7 @@ def picture(known: Known, source: str, health: Health, now: float, serial: int) 
         slots_at=known.slots_at,
         waiting=_waiting(known),
         pool=_pool(known, facts),
-        totals=_totals(known),
+        totals=_totals(known, facts.n_slots),
         poll=_poll(known, now),
     )
 
@@ -139,13 +140,17 @@ def _waiting(known: Known) -> WaitingView:
     return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
 
 
-def _totals(known: Known) -> Totals:
-    """Counters, unless they are out of date; in 2024, /health counted busy slots."""
+def _totals(known: Known, n_slots: int | None) -> Totals:
+    """Counters, unless they are out of date, or count more slots than there are; in 2024, /health counted busy ones."""
     gone = (EndpointState.OFF, EndpointState.ABSENT, EndpointState.KEY, EndpointState.BAD)
     totals = Totals() if known.state(Route.METRICS) in gone else known.totals
     if totals.processing is None and known.health is not None:
-        return replace(totals, processing=known.health.processing)
-    return totals
+        totals = replace(totals, processing=known.health.processing)
+    return replace(
+        totals,
+        processing=None if (totals.processing or 0) > (n_slots or inf) else totals.processing,
+        busy_per_decode=None if (totals.busy_per_decode or 0) > (n_slots or inf) else totals.busy_per_decode,
+    )
 
 
 def _pool(known: Known, facts: ServerFacts) -> KvPool:

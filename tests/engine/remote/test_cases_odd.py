@@ -191,6 +191,21 @@ def test_absurd_counters_are_unknown(name: str, value: str) -> None:
     assert snapshot.totals.predicted_tokens == 4
 
 
+def test_more_busy_slots_than_there_are_is_not_known() -> None:
+    counters = metrics(requests_processing=9, n_busy_slots_per_decode=1.5, requests_deferred=1)
+    with FakeServer(healthy(json_reply([slot()]), metrics=counters)) as server:
+        found, _ = snapshot_once(server.url)
+    totals = found["totals"]
+    assert (totals["processing"], totals["busy_per_decode"], found["waiting"]["count"]) == (None, None, 1)
+
+
+def test_half_a_waiting_request_is_not_known() -> None:
+    routes = healthy(json_reply([slot()]), metrics=metrics(requests_deferred=2.5, requests_processing=1.5))
+    with FakeServer(routes) as server:
+        found, _ = snapshot_once(server.url)
+    assert (found["waiting"]["count"], found["totals"]["processing"]) == (None, None)
+
+
 def test_slots_of_different_sizes_have_no_common_limit() -> None:
     rows: Route = json_reply([slot(0, n_ctx=1024), slot(1, n_ctx=4096)])
     with FakeServer(healthy(rows)) as server:

@@ -303,13 +303,24 @@ def test_metrics_with_labels_prefixes_and_junk() -> None:
 def test_an_average_of_one_model_is_not_shown_for_all() -> None:
     names = ("requests_deferred", "n_busy_slots_per_decode", "kv_cache_usage_ratio", "n_tokens_max")
     lines = [f'llamacpp:{name}{{model="{model}"}} {value}' for name in names for model, value in (("a", 2), ("b", 0.5))]
-    values = read_metrics("\n".join([*lines, lines[0]]).encode())
+    values = read_metrics("\n".join([*lines, lines[0], ""]).encode())
     assert values == {
         "requests_deferred": 2.5,
         "n_busy_slots_per_decode": None,
         "kv_cache_usage_ratio": None,
         "n_tokens_max": 2.0,
     }
+
+
+def test_of_contradicting_incomplete_and_cut_off_metrics_nothing_is_guessed() -> None:
+    content = (
+        b"llamacpp:n_decode_total 5\nllamacpp:n_decode_total 6\n  llamacpp:prompt_tokens_total 9\n"
+        b'llamacpp:requests_processing{model="a"} 1\nllamacpp:requests_processing{model="b"} nan\n'
+        b"llamacpp:requests_deferred 2.5\nllamacpp:tokens_predicted_total 90"
+    )
+    totals = read_totals(read_metrics(content) or {})
+    assert (totals.decodes, totals.prompt_tokens) == (None, 9.0)
+    assert (totals.processing, totals.predicted_tokens) == (None, None)
 
 
 @pytest.mark.parametrize(("told", "known"), [("0.25", 0.25), ("1", 1.0), ("35.2", None), ("-1", None), ("nan", None)])
