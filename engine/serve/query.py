@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import unquote_plus
 
-__all__ = ["LONGEST_QUERY_BODY", "is_query_body", "read_query"]
+__all__ = ["LONGEST_QUERY_BODY", "read_query"]
 
 LONGEST_QUERY_BODY = 1024 * 1024
 """Bytes of a body that is announced as pairs, be it JSON in truth; a longer one is refused."""
-
-
-def is_query_body(content_type: str) -> bool:
-    """Whether a body is announced as pairs; capital letters are another type."""
-    return content_type.partition(";")[0].strip(" \t") == "application/x-www-form-urlencoded"
 
 
 def read_query(text: str) -> dict[str, str]:

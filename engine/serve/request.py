@@ -13,7 +13,7 @@ from .errors import ApiError
 from .form import read_form
 from .json_words import no_object
 from .params_json import Json
-from .query import LONGEST_QUERY_BODY, is_query_body, read_query
+from .query import LONGEST_QUERY_BODY, read_query
 from .state import ServerState
 
 __all__ = ["Handler", "read_first", "read_members", "read_named", "read_object", "read_value", "state_of"]
@@ -47,11 +47,16 @@ def read_first(handler: Handler) -> Handler:
 
 
 def _is_form(request: Request) -> bool:
-    return request.headers.get("content-type", "").startswith("multipart/form-data")
+    return _media_type(request) == "multipart/form-data"
 
 
 def _is_query(request: Request) -> bool:
-    return is_query_body(request.headers.get("content-type", ""))
+    return _media_type(request) == "application/x-www-form-urlencoded"
+
+
+def _media_type(request: Request) -> str:
+    """What kind of body is announced; capital letters are another kind."""
+    return request.headers.get("content-type", "").partition(";")[0].strip(" \t")
 
 
 def _has_body(request: Request) -> bool:

@@ -59,3 +59,15 @@ def busy(c: Client) -> None:
         c.note(body, c.fetch("/slots", body.encode(), method="GET", headers={"Content-Type": KIND})[0])
     stream.drop()
     c.until_idle()
+
+
+@scenario("kinds of bodies", "-c 512 -np 2")
+def kinds(c: Client) -> None:
+    form = b'--B\r\nContent-Disposition: form-data; name="content"\r\n\r\nA\r\n--B--\r\n'
+    for kind in (
+        "multipart/form-data", "multipart/form-datax", "multipart/form-data ", " multipart/form-data",
+        "multipart/mixed", "Multipart/Form-Data", "multipart/form-data,a/b", "a/b, multipart/form-data", "",
+    ):  # fmt: skip
+        for body in (b'{"content":"A"}', form):
+            head = {"Content-Type": f"{kind}; boundary=B"}
+            c.ask("/tokenize", body, method="POST", headers=head, step=f"{kind!r} {body[:3]!r}")
