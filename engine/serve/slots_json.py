@@ -63,7 +63,7 @@ def _slot(slot: Slot, core: Core) -> Json:
     if debug:
         prompt = [] if slot.prompt is None else [int(token) for token in slot.prompt]
         shown["prompt"] = core.model.tokenizer.prompt_text(prompt)
-        shown["generated"] = slot.generated_text.decode("utf-8", "replace")
+        shown["generated"] = bytes(slot.text or slot.finished_text).decode("utf-8", "replace")
     return shown
 
 

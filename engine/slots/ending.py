@@ -32,6 +32,7 @@ class Endings:
             for line in timing_lines(slot.timings(), state.graphs.reused):
                 state.log.slot("I", "print_timing", slot, line)
         state.emit(answer.final(slot, self._word_length(slot)))
+        slot.finished_text = bytes(slot.text)
         self._tell_end(slot, slot.stop.value)
         self._release(slot)
 

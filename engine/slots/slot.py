@@ -52,11 +52,12 @@ class Slot:
     where the request wants them. ``n_gen``: tokens sampled, ``sampled`` the last of them. ``n_predict_max``: tokens the
     task may generate, −1 = no limit. Times (``t_*``, ``started_at``) are µs of the driver's clock. ``earlier``: of the
     task, before a retune; ``n_prompt_processed`` and ``t_*`` tell of the time since. ``last_*`` describe the task that
-    ran before, None while there was none.
+    ran before, None while there was none; ``finished_text`` is the answer of the last one that ended well.
     """
 
     __slots__ = (
         "earlier",
+        "finished_text",
         "generated",
         "has_new_line",
         "has_next_token",
@@ -106,6 +107,7 @@ class Slot:
         self.last_params: TaskParams | None = None
         self.last_prompt: TokenIds | None = None
         self.last_text = b""
+        self.finished_text = b""
         self.t_last_used = -1
         self.has_next_token = True
         self.sampled = 0

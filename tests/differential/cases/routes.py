@@ -225,6 +225,9 @@ def debug(c: Client) -> None:
     c.slots()
     c.complete([2, 1, 300], 3)
     c.slots()
+    for slot in (0, 1):  # an error leaves the answer before it
+        c.complete([300] * 300, 3, id_slot=slot)
+        c.slots()
 
 
 @scenario("second look at the gauges", fresh=True)
