@@ -9,7 +9,16 @@ from typing import Protocol
 
 from msgspec import Struct
 
-__all__ = ["PROFILES", "DeviceProfile", "StepWork", "UnknownProfileError", "microseconds", "profile", "seconds"]
+__all__ = [
+    "PROFILES",
+    "DeviceProfile",
+    "StepWork",
+    "UnknownProfileError",
+    "check_name",
+    "microseconds",
+    "profile",
+    "seconds",
+]
 
 
 class UnknownProfileError(ValueError):
@@ -76,11 +85,17 @@ PROFILES: Mapping[str, DeviceProfile] = MappingProxyType(
 
 def profile(name: str) -> DeviceProfile | None:
     """Find a profile by name; None for "off" or "", which mean no pacing. Raises `UnknownProfileError`."""
-    if name in ("", "off"):
-        return None
-    if name not in PROFILES:
-        raise UnknownProfileError(f"--pace {name}: no such profile; use off or one of {', '.join(PROFILES)}")
-    return PROFILES[name]
+    try:
+        return PROFILES.get(check_name(name) or "off")
+    except UnknownProfileError as error:
+        raise UnknownProfileError(f"--pace {name}: {error}") from None
+
+
+def check_name(name: str | None) -> str | None:
+    """Return a name that `profile` knows. Raises `UnknownProfileError`."""
+    if name not in (None, "", "off", *PROFILES):
+        raise UnknownProfileError(f"no such profile; use off or one of {', '.join(PROFILES)}")
+    return name
 
 
 def microseconds() -> int:

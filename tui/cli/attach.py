@@ -118,7 +118,7 @@ def _backends(names: Sequence[str], options: AttachOptions, saved: Settings | No
                 clock=sleepless,
             )
         except ValueError as error:
-            fail(error, 2)
+            fail(f"servers.{name}: {error}" if name in configured else error, 2)
         found.append((name if name in configured else backend.latest().facts.source, backend))
     return found
 

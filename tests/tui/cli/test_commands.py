@@ -107,6 +107,11 @@ def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("theme = 3", "theme"),
+        ("refresh = true", "refresh: Input should be a valid number"),
+        ('interval = "2"', "interval: Input should be a valid number"),
+        ("metrics_every = inf", "metrics_every: Input should be a finite number"),
+        ('pace = "warp"', "config.toml: pace: no such profile; use off or one of m4-9b"),
+        ('[servers.class]\nurl = ""', "servers.class"),
         ("[[", "not valid TOML"),
         pytest.param("theme = " + "[" * 10_000, "nested too deeply", id="deep"),
         ("colour = 'red'", "colour: there is no such setting"),
@@ -116,10 +121,18 @@ def test_a_model_that_is_none_is_one_line(tmp_path: Path) -> None:
 def test_a_wrong_configuration_names_the_file_and_the_field(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
-    done = slotview("attach", "http://127.0.0.1:1", environ={"SLOTVIEW_CONFIG": str(path)})
+    done = slotview("attach", environ={"SLOTVIEW_CONFIG": str(path)})
     assert done.returncode == 2
     assert told in done.stderr
-    assert "config.toml" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "servers.class" in told or "config.toml" in done.stderr
+
+
+def test_a_configuration_of_windows_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('theme = "nord"\nrefresh = 1\n[servers.class]\nurl = "http://127.0.0.1:1"', encoding="utf-8-sig")
+    done = slotview("attach", "class", "--once", environ={"SLOTVIEW_CONFIG": str(path)})
+    assert done.returncode == 3, done.stderr
 
 
 @pytest.mark.parametrize("words", [("demo",), ("attach", "http://x"), ("attach", "http://x", "http://y")])
