@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, field
 
-from ..events import Event, PoolFull, Purged, TaskStarted
+from ..events import Event, TaskStarted
 from ..model.sampling_params import SamplingParams
 from ..slots.task import Failed, Final, Result, TaskParams
 from .ghost import VOCABULARY
@@ -55,8 +55,6 @@ class Drive(Struct):
     done: list[Done] = field(default_factory=list)
     now: int = 0
     peak_active: int = 0
-    n_purged: int = 0
-    n_overflows: int = 0
     _posted: dict[int, int] = field(default_factory=dict)
     _started: dict[int, int] = field(default_factory=dict)
 
@@ -102,10 +100,6 @@ class Drive(Struct):
         for event in events:
             if isinstance(event, TaskStarted):
                 self._started[event.task] = round(event.time * 1e6)
-            elif isinstance(event, Purged):
-                self.n_purged += 1
-            elif isinstance(event, PoolFull):
-                self.n_overflows += 1
 
     def _hear(self, results: Iterable[Result]) -> None:
         for result in results:

@@ -50,8 +50,6 @@ class PlanRow(Struct, frozen=True):
     first_token_p95: float | None = None
     average_busy: float | None = None
     pool_peak: int = 0
-    n_purged: int = 0
-    n_overflows: int = 0
     failure: str | None = None
 
     @property
@@ -167,8 +165,6 @@ def _measured_row(plan: ContextPlan, drive: Drive) -> PlanRow:
         first_token_p95=_high(firsts),
         average_busy=drive.core.metrics.busy_per_decode,
         pool_peak=min(plan.n_cells, drive.peak_active),  # a batch that did not fit counts only as far as it would fit
-        n_purged=drive.n_purged,
-        n_overflows=drive.n_overflows,
         failure=next((done.error for done in drive.done if done.error), None),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..plural import plural
 from .plan import PlanResult, PlanRow
 
 __all__ = ["format_plan"]
@@ -67,7 +68,8 @@ def _notes(result: PlanResult) -> list[str]:
         if row.failure is not None:
             lines.append(f"{_flags(row)}: {row.n_failed} failed: {row.failure}")
         if row.n_truncated:
-            lines.append(f"{_flags(row)}: {row.n_truncated} answers were cut off because the context was full")
+            cut = f"{plural(row.n_truncated, 'answer')} {'was' if row.n_truncated == 1 else 'were'} cut off"
+            lines.append(f"{_flags(row)}: {cut} because the context was full")
     best = result.best
     if best is None:
         lines.append("no candidate served every request in full: give -c more, or make prompts and answers shorter")

@@ -75,7 +75,7 @@ class ReplayBackend:
         return self._times[0] + max(0.0, played)
 
     def _index(self, now: float) -> int:
-        return max(0, bisect_right(self._times, now) - 1)
+        return bisect_right(self._times, now) - 1
 
     def latest(self) -> Snapshot:
         """Return the snapshot that was the newest at this point of the recording."""

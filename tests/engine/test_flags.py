@@ -93,6 +93,16 @@ def test_several_addresses_to_listen_on() -> None:
         parse_flags([], {"LLAMA_ARG_HOST": ""})
 
 
+def test_how_much_the_log_says() -> None:
+    least, some, most = parse("--log-disable -lv 4").verbosity, parse("-lv 4").verbosity, parse("-v -lv 4").verbosity
+    assert least < 0 < some == 4 < most
+
+
+def test_the_default_effort_is_the_templates() -> None:
+    assert parse("--reasoning-effort default").http.reasoning_effort == ""
+    assert parse("--reasoning-effort low").http.reasoning_effort == "low"
+
+
 def test_numbers_that_llama_server_corrects() -> None:
     assert parse("--temp -1").sampling.temperature == 0
     assert parse("--dry-base 0.5").sampling.dry_base == parse("").sampling.dry_base
@@ -107,6 +117,8 @@ def test_a_key_never_shows_in_a_representation() -> None:
     [
         ("--foo", "error: invalid argument: --foo"),
         ("-np", 'argument "-np": error: expected value'),
+        ("--metrics=1", 'argument "--metrics": error: it takes no value'),
+        ("--chat-template-file /no/such", "failed to open file '/no/such'"),
         ("-np two", "'two' is not a whole number"),
         ("-c 1_000", "'1_000' is not a whole number"),
         ("-c 99999999999", "99999999999 is beyond what 32 bits can hold"),

@@ -127,6 +127,9 @@ def test_c13_two_bars_at_28_and_73_percent_fill_a_pool() -> None:
     finding = found(watch([look(float(t), *C13, pool=known) for t in range(3)]), "pool-nearly-full")
     assert "2 050 active (100 %)" in finding.evidence
     assert finding.slots == (0, 1)
+    with_rest = pool(1900, 100, 2048, unified=True)
+    finding = found(watch([look(float(t), *C13, pool=with_rest) for t in range(3)]), "pool-nearly-full")
+    assert finding.evidence == "1 900 active (93 %), 100 cached in idle slots, 48 free of 2 048"
 
 
 @pytest.mark.parametrize(("active", "word"), [(2050, "it is full"), (1900, "it is nearly full")])
@@ -319,6 +322,13 @@ def test_c51_a_generation_that_stands_still_is_told_sooner() -> None:
     seen = watch(look(float(t), generating(0, 1, 5), generating(1, 2, 5 + t)) for t in range(62))
     assert seen.rates[0].stalled_for == pytest.approx(61.0)
     assert found(seen, "no-progress").slots == (0,)
+
+
+def test_c51_of_several_that_stand_still_the_longest_is_told() -> None:
+    seen = watch(look(float(t), generating(0, 1, 5 + min(t, 20)), generating(1, 2, 5), idle(2)) for t in range(90))
+    finding = found(seen, "no-progress")
+    assert finding.text == "no progress for 89 s (task 2) in slot 1, and in 1 more slot"
+    assert finding.slots == (0, 1)
 
 
 def test_c51_a_long_prompt_whose_progress_nobody_tells_is_not_stuck() -> None:

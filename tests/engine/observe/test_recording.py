@@ -297,6 +297,10 @@ def replay(tmp_path: Path, clock: Clock, speed: float = 1.0) -> ReplayBackend:
     return backend
 
 
+def test_a_recording_lasts_from_its_first_look_to_its_last(tmp_path: Path) -> None:
+    assert load_recording(write(tmp_path / "a.jsonl", full_look(100.0), full_look(104.0))).seconds == 4.0
+
+
 def test_replay_follows_the_clock(tmp_path: Path) -> None:
     clock = Clock()
     backend = replay(tmp_path, clock)

@@ -46,11 +46,13 @@ def test_a_retune_of_idle_slots_counts_nothing() -> None:
 
 def test_one_request_is_told_in_the_singular() -> None:
     desk = Desk(parallel=4, ctx_size=2048)
+    desk.answer(numbered(20, 1), n_predict=1)
     desk.post(numbered(10, 0), n_predict=40)
     desk.step(5)
     plan = plan_of(desk.model.n_ctx_train, parallel=2, ctx_size=2048)
-    notes = preview_of(plan, desk.core.snapshot(desk.now)).notes
-    assert notes[-1].startswith("1 running request queued again; about ")
+    running, kept = preview_of(plan, desk.core.snapshot(desk.now)).notes[-2:]
+    assert running == "1 running request queued again; about 14 tokens are processed again"
+    assert kept == "20 tokens kept in idle slots are lost; their prompts are processed again when repeated"
     assert retune(desk, parallel=2, ctx_size=2048).summary.startswith("1 running request queued again, ")
 
 
