@@ -14,14 +14,13 @@ from textual.message import Message
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import HealthState
 from slotview.widgets.columns import Column, Layout, lay_out, says
+from slotview.widgets.health import health_tone
 from slotview.widgets.line import Line, cut_middle, fit, line_width
 from slotview.widgets.look import Look
 from slotview.widgets.numbers import UNKNOWN, count, percent, rate
 from slotview.widgets.row_list import RowList
 
 __all__ = ["ServerRow", "ServerTable"]
-
-_TONES = {HealthState.OK: "good", HealthState.ASLEEP: "dim", HealthState.CONNECTING: "waiting"}
 
 
 class ServerRow(Struct, frozen=True):
@@ -115,7 +114,7 @@ def _layout(width: int) -> Layout[ServerRow]:
         Column("busy", 7, 2, lambda row, _: _number(row, f"{count(row.busy[0])}/{count(row.busy[1])}")),
         Column("waiting", 7, 4, lambda row, _: _number(row, count(row.waiting))),
         Column("tok/s", 7, 3, lambda row, _: _number(row, row.rate)),
-        Column("context", 12, 5, lambda row, _: _number(row, _context(row))),
+        Column("context", 15, 5, lambda row, _: _number(row, _context(row))),
         Column("health · model", 14, 1, _health_cell, right=False, widest=200),
     ]
     return lay_out(width, columns)
@@ -133,10 +132,11 @@ def _number(row: ServerRow, text: str) -> Line:
 def _health_cell(row: ServerRow, width: int) -> Line:
     what = plain(row.model, 80) if row.model else f"model {UNKNOWN}"
     tail = plain(row.message, 120) if row.health is not HealthState.OK and row.message else what
-    line = fit(((f"● {row.health.value}", _TONES.get(row.health, "error")), (f"  {tail}", "")), width)
+    line = fit(((f"● {row.health.value}", health_tone(row.health)), (f"  {tail}", "")), width)
     return (*line, (" " * (width - line_width(line)), ""))
 
 
 def _context(row: ServerRow) -> str:
     used, cells = row.context
-    return count(used) if used is None or cells is None else f"{count(used)} · {percent(used, cells)}"
+    share = "" if cells is None else f"· {percent(used, cells):>5}"
+    return UNKNOWN if used is None else f"{count(used)} {share:7}"

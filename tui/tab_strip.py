@@ -33,6 +33,7 @@ class TabStrip(Static):
     TabStrip {
         height: 1; padding: 0 1; background: $foreground 5%;
         &.-focused { background: $primary 25%; }
+        &.-focused:ansi { background: ansi_default; text-style: reverse; }
     }
     """
     ALLOW_SELECT = False

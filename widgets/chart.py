@@ -51,16 +51,16 @@ class Chart:
         """Draw ``height`` lines with the scale at the left; if there are 4 or more, the last one names the times.
 
         ``top`` is the upper end of the scale; None = a round number above the largest value, and not below ``least``.
-        ``without`` stands there while there is no value.
+        ``without`` stands there alone while there is no value.
         """
         rows = height - 1 if height >= 4 else height
         n_cells = max(1, width - _GUTTER)
         columns = self._series.columns(history, now, 2 * n_cells)
         values = [column.value for column in columns]
+        if all(value is None for value in values):
+            return [((without, "dim"),), *[()] * (height - 1)]
         top = top or nice_top(max(self._least, *(value or 0.0 for value in values)))
         body = self._rows(columns, values, top, rows)
-        if all(value is None for value in values):
-            body[0] = ((without, "dim"),)
         lines: list[Line] = [((_scale(row, rows, top), "dim"), *spans) for row, spans in enumerate(body)]
         return lines if rows == height else [*lines, _times(n_cells)]
 

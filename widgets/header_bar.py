@@ -5,6 +5,7 @@ from __future__ import annotations
 from slotview.engine.plain import plain
 from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, Snapshot
 
+from .health import health_tone
 from .line import Line, cut, flow, join, line_width, wrap
 from .look import Look
 from .numbers import count, duration, rate
@@ -15,14 +16,6 @@ __all__ = ["HeaderBar"]
 _NOT_TOLD = "unknown"
 _NOT_KNOWN = "not known"
 _TEXT_LIMIT = 200
-_TONES = {
-    HealthState.OK: "good",
-    HealthState.ASLEEP: "dim",
-    HealthState.CONNECTING: "waiting",
-    HealthState.LOADING: "waiting",
-    HealthState.ENDED: "dim",
-    HealthState.ROUTER: "waiting",
-}
 
 
 class HeaderBar(LinePanel):
@@ -73,7 +66,7 @@ def _health(look: Look) -> Line:
     state = look.snapshot.health.state
     badges = [name for name, holds in (("RECORDING", look.snapshot.is_replayed), ("FROZEN", look.frozen)) if holds]
     marks = [span for name in badges for span in ((f" {name} ", "badge"), (" ", ""))]
-    return (*marks, (f"● {state.value}", _TONES.get(state, "error")))
+    return (*marks, (f"● {state.value}", health_tone(state)))
 
 
 def _age(snapshot: Snapshot) -> list[Line]:
@@ -165,7 +158,7 @@ def _broken(note: Line, width: int) -> list[Line]:
 
 
 def _health_notes(health: Health) -> list[Line]:
-    tone = _TONES.get(health.state, "error")
+    tone = "waiting" if health.state is HealthState.OK else health_tone(health.state)  # what is told of it is a flaw
     message: Line = ((plain(health.message, _TEXT_LIMIT), tone),)
     advice: Line = ((plain(health.advice, _TEXT_LIMIT), ""),)
     return [part for part in (message, advice) if part[0][0]]

@@ -1,4 +1,4 @@
-"""Which slots hold the KV cells, as blocks; sorted by slot, not by place in the pool."""
+"""Which slots hold the KV cells, as blocks in the order of the slots, not of their places in the pool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["KvMap"]
 _BLOCK = "▪"
 _TEXT_LIMIT = 200
 _TONES = {"active": "generating", "cached": "cached", "free": "faint"}
-_WHERE = "by slot, not by place in the pool"
+_ORDER = "in the order of the slots"
 
 
 class KvMap(LinePanel):
@@ -35,7 +35,8 @@ class KvMap(LinePanel):
         rows = max(1, (height or 8) - 1)
         per_block = max(1, -(-pool.cells // max(1, rows * width)))
         blocks = _blocks(look.snapshot, pool.cells, per_block)
-        legend = f"one {_BLOCK} is {count(per_block)} cells, {_WHERE}" if per_block > 1 else _WHERE
+        block = f"{count(per_block)} cells" if per_block > 1 else "one cell"
+        legend = f"one {_BLOCK} is {block}, {_ORDER}"
         return [((legend, "dim"),), *_rows(blocks, width)][:height]
 
 

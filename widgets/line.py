@@ -61,10 +61,13 @@ TONES = {
     "badge": "bold auto on $warning",
     "cursor": "on $foreground 8%",
     "cursor-focused": "on $primary 25%",
+    "track-ansi": "underline",
     "cursor-ansi": "underline",
-    "cursor-ansi-focused": "reverse",
+    "cursor-focused-ansi": "reverse",
 }
 """What each tone adds to the style of the widget that it is drawn on.
+
+The terminal's own colours cannot be mixed: a theme of those uses the tone with "-ansi" at its end, if there is one.
 
 These are not component classes, since Textual recomputes the styles of those for a widget whenever one of its own
 classes changes, which took a fifth of the time to the first frame.
@@ -74,12 +77,14 @@ classes changes, which took a fifth of the time to the first frame.
 def tone_style(widget: Widget, tone: str, cursor: str = "") -> Style:
     """The style of a tone in the current theme, on the widget's colours or on a cursor's; bars have their own."""
     ground = "" if tone == "track" or tone.startswith("bar-") else cursor
-    return _blended(widget.visual_style, ground, tone, widget.app.theme)
+    theme = widget.app.current_theme
+    return _blended(widget.visual_style, ground, tone, theme.name, theme.ansi)
 
 
 @lru_cache(maxsize=1024)
-def _blended(colours: VisualStyle, ground: str, tone: str, theme: str) -> Style:
-    return (colours + VisualStyle.parse(TONES[ground]) + VisualStyle.parse(TONES[tone])).rich_style
+def _blended(colours: VisualStyle, ground: str, tone: str, theme: str, ansi: bool) -> Style:
+    parts = [TONES.get(f"{name}-ansi", TONES[name]) if ansi else TONES[name] for name in (ground, tone)]
+    return sum(map(VisualStyle.parse, parts), start=colours).rich_style
 
 
 def cut(text: str, width: int) -> str:

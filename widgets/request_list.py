@@ -118,9 +118,9 @@ class RequestList(ColumnTable[RequestView]):
             Column("#", 4, 0, lambda row, _: says(str(row.number), "strong")),
             Column("state", 12, 1, lambda row, _: says(*_GLYPHS[row.state]), right=False),
             Column("slot", 4, 2, lambda row, _: NOTHING if row.slot is None else says(str(row.slot))),
-            Column("waited", 9, 4, self._waited),
+            Column("waited", 8, 4, self._waited),
             Column("1st token", 9, 5, lambda row, _: says(duration(row.first_token))),
-            Column("tokens", 6, 6, lambda row, width: says(count(row.n_decoded, width))),
+            Column("decoded", 7, 6, lambda row, width: says(count(row.n_decoded, width))),
             Column("tok/s", 6, 3, _speed),
             Column("prompt/end", 10, 7, _end, right=False, widest=60),
         ]

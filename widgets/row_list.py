@@ -28,7 +28,7 @@ class RowList(LineScroll, Generic[RowT]):
         Binding("pagedown", "page(1)", "Page down", show=False, system=True, tooltip="Go down one page"),
         Binding("home,g", "edge(0)", "First", show=False, system=True, tooltip="Choose the first row"),
         Binding("end,G", "edge(-1)", "Last", show=False, system=True, tooltip="Choose the last row"),
-        Binding("enter", "open", "Open", key_display="↵", tooltip="Open the chosen row"),
+        Binding("enter", "open", "Open", key_display="↵", tooltip="Open the chosen row; a double click does so, too"),
     ]
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 (Textual's name)
@@ -50,14 +50,8 @@ class RowList(LineScroll, Generic[RowT]):
         """Make the strip of a row, highlighted if it is the chosen one."""
         if index != self._cursor:
             return super().line_strip(index)
-        style = partial(tone_style, self, cursor=self._cursor_tone)
+        style = partial(tone_style, self, cursor="cursor-focused" if self.has_focus else "cursor")
         return to_strip(self.draw_line(index, self.row_width), self.size.width, style)
-
-    @property
-    def _cursor_tone(self) -> str:
-        """The terminal's own colours cannot be mixed: there the chosen row is marked without one."""
-        ansi = "-ansi" if self.app.current_theme.ansi else ""
-        return f"cursor{ansi}-focused" if self.has_focus else f"cursor{ansi}"
 
     def on_click(self, event: Click) -> None:
         """Choose the row under the pointer; a double click opens it."""

@@ -56,7 +56,9 @@ def slots_unknown(snapshot: Snapshot) -> str:
     state = snapshot.health.state
     if note and state is not HealthState.KEY:  # it calls the key invalid, even if none was given
         return note
-    return "the server does not show its slots" if state is HealthState.OK else f"not known: {state.value}"
+    if state is HealthState.OK:
+        return "the server does not show its slots"
+    return f"not known: {snapshot.health.message if state is HealthState.ROUTER else state.value}"
 
 
 def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None, batching: str | None = None) -> str:

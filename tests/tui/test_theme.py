@@ -60,6 +60,19 @@ async def test_the_chosen_row_is_marked_without_mixed_colours_where_the_terminal
         assert [style.reverse for style in styles if style] == [True, None]
 
 
+async def test_bars_and_tabs_are_seen_where_the_terminal_has_its_own_colours() -> None:
+    app, _ = make_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.theme = "ansi-dark"
+        await pilot.press("1")
+        await pilot.pause()
+        assert tone_style(app.screen.query_one(SlotTable), "track").underline, "else a bar has no end"
+        tabs = next(strip for strip in app.screen._compositor.render_strips() if "2 Findings" in strip.text)
+        styles = [segment.style for segment in tabs if segment.style and segment.text.strip()]
+        assert len(styles) > 5
+        assert all(style.reverse and style.bgcolor and style.bgcolor.is_default for style in styles)
+
+
 @pytest.mark.parametrize(("key", "sign"), [("f", "[ ]"), ("t", "(○)")])
 async def test_an_empty_toggle_is_seen_in_every_theme(key: str, sign: str) -> None:
     app, _ = make_app()

@@ -10,7 +10,7 @@ from tests.widgets.looks import attached, look, many, snapshot
 
 def test_slots_have_as_many_blocks_as_they_hold() -> None:
     legend, *rows = drawn(KvMap(), look(), 64, 9).splitlines()
-    assert legend == "one ▪ is 16 cells, by slot, not by place in the pool"
+    assert legend == "one ▪ is 16 cells, in the order of the slots"
     text = "".join(rows)
     assert text.startswith("0" + "▪" * 34 + "1" + "▪" * 31 + "2" + "▪" * 92 + "3" + "▪" * 18 + "·")
     assert len(text) == 8192 // 16

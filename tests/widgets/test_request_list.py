@@ -21,7 +21,7 @@ async def test_the_newest_stands_at_the_top_with_all_that_is_known() -> None:
         requests.show(look(requests=ALL))
         await pilot.pause()
         head, waits, failed, running, done = requests.text.splitlines()
-        assert head.split()[:9] == ["#", "state", "slot", "waited", "1st", "token", "tokens", "tok/s", "prompt/end"]
+        assert head.split()[:9] == ["#", "state", "slot", "waited", "1st", "token", "decoded", "tok/s", "prompt/end"]
         assert waits.split()[:9] == ["4", "◌", "waiting", "–", "3.2", "s", "–", "–", "–"]
         assert "✗ failed" in failed
         assert "exceeds the context" in failed

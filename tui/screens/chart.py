@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from msgspec import Struct
+from rich.color import Color
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.events import Resize
@@ -14,20 +15,25 @@ from textual.widgets import Static
 
 from slotview.engine.observe.observation import Point
 from slotview.widgets.chart import nice_top
+from slotview.widgets.line import tone_style
 from slotview.widgets.numbers import count, rate
 
 from .dialog import Dialog
 
-__all__ = ["ChartScreen", "draw_chart"]
+__all__ = ["ChartScreen", "Colour", "draw_chart"]
 
 FRAME = 4  # lines of a plot around the drawing: its name, the frame and the time marks
+LABEL = 6  # cells for a level, so that the plots begin below each other
+
+Colour = int | tuple[int, ...]
+"""One of the terminal's own, or red, green and blue."""
 
 
 class Series(Struct, frozen=True):
-    """What is drawn of each point of the history."""
+    """What is drawn of each point of the history, in the colour of a tone."""
 
     name: str
-    colour: str
+    colour: Colour
     value: Callable[[Point], float | None]
     at_least: Callable[[Point], bool] = lambda _: False
 
@@ -67,17 +73,22 @@ class ChartScreen(Dialog[None]):
         if not history or history[-1].time <= history[0].time:
             plot.update("Nothing to draw yet: the history begins with the second look.")
         else:
-            plot.update(Text.from_ansi(draw_chart(history, plot.size.width, plot.size.height)))
+            plot.update(Text.from_ansi(draw_chart(history, plot.size.width, plot.size.height, self._colour)))
+
+    def _colour(self, tone: str) -> Colour:
+        colour = tone_style(self, tone).color or Color.default()
+        return colour.number if colour.number is not None else tuple(colour.get_truecolor())
 
 
-def draw_chart(history: Sequence[Point], width: int, height: int) -> str:
+def draw_chart(history: Sequence[Point], width: int, height: int, colour_of: Callable[[str], Colour]) -> str:
     """Draw speeds and load over time, as coloured text. Prompts are much faster, so they have a scale of their own."""
+    green, blue, amber = (colour_of(tone) for tone in ("generating", "prompt", "waiting"))
     generation = Series(
-        "generation tok/s", "green", lambda point: point.generation_rate, lambda point: point.generation_at_least
+        "generation tok/s", green, lambda point: point.generation_rate, lambda point: point.generation_at_least
     )
-    prompt = Series("prompt tok/s", "blue", lambda point: point.prompt_rate, lambda point: point.prompt_at_least)
-    busy = Series("busy slots", "cyan", lambda point: point.busy)
-    waiting = Series("waiting", "orange", lambda point: point.waiting)
+    prompt = Series("prompt tok/s", blue, lambda point: point.prompt_rate, lambda point: point.prompt_at_least)
+    busy = Series("busy slots", green, lambda point: point.busy)
+    waiting = Series("waiting", amber, lambda point: point.waiting)
     third = height // 3
     plots = ((generation,), height - 2 * third), ((prompt,), third), ((busy, waiting), third)
     return "\n".join(_plot(series, history, width, rows) for series, rows in plots)
@@ -99,7 +110,7 @@ def _plot(series: Sequence[Series], history: Sequence[Point], width: int, height
     figure.ruler(axis=0).lim(-seconds, 0)
     figure.ruler(axis=0).ticks([-moment for moment in moments], [_ago(moment) for moment in moments])
     figure.ruler(axis=1).lim(0, 1.05 * highest)
-    figure.ruler(axis=1).ticks(levels, [f"{level:.4g}" for level in levels])
+    figure.ruler(axis=1).ticks(levels, [_level(level).rjust(LABEL) for level in levels])
     drawn = str(figure.build())
     figure.clear()
     return _names(series, history[-1], width) + "\n" + drawn.rstrip("\n")
@@ -124,6 +135,10 @@ def _marks(length: float, most: int) -> list[float]:
     step = nice_top(length / max(1, most))
     marks = [step * number for number in range(int(length / step) + 1)]
     return marks if len(marks) > 1 else [0.0, length]
+
+
+def _level(value: float) -> str:
+    return count(value) if value == int(value) else f"{value:.4g}"
 
 
 def _ago(seconds: float) -> str:

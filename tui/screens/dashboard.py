@@ -215,7 +215,9 @@ class Dashboard(ChangingScreen):
         can = self.feed.backend.capabilities
         if can.replay:
             return "none: a recording contains no prompts"
-        return NONE_YET if can.fire else "none: there is no server to fire prompts at"
+        state = self.feed.look.snapshot.health.state
+        why = "not possible here" if state is HealthState.OK else state.value
+        return NONE_YET if can.fire else f"none can be fired: {why}"
 
     def _pane(self, name: str) -> str:
         is_tab = any(tab.name == name for tab in self._tabs)

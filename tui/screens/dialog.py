@@ -44,6 +44,8 @@ class Dialog(ModalScreen[AnswerT | None]):
         .gap { margin-top: 1; }
         .buttons { height: auto; margin-top: 1; }
         Button { margin-right: 2; min-width: 8; }
+        Input { background: $foreground 8%; }
+        RadioSet:blur RadioButton.-selected > .toggle--label { background: transparent; }
         Checkbox, RadioSet RadioButton {
             &, &.-on, &:ansi, &:ansi.-on { & > .toggle--button { background: transparent; text-style: none; } }
             & > .toggle--button { color: $foreground 80%; }

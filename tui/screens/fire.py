@@ -38,9 +38,9 @@ class FireScreen(Dialog[FireForm]):
     DEFAULT_CSS = """
     FireScreen {
         #what { min-height: 2; }
-        .fields { grid-size: 4; grid-columns: 12 1fr 12 1fr; grid-rows: 1; height: auto; margin-top: 1; }
+        .fields { grid-size: 4; grid-columns: 11 1fr 11 1fr; grid-rows: 1; grid-gutter: 0 1; }
+        .fields, .presets { height: auto; margin-top: 1; }
         .fields Checkbox { border: none; padding: 0; background: transparent; column-span: 2; }
-        .presets { height: auto; margin-top: 1; }
         .presets Button { background: $foreground 10%; }
     }
     """

@@ -37,7 +37,7 @@ NUMBERS = (
     ("split", "each slot has cells of its own: n_ctx per slot = -c / -np, rounded up to 256"),
     ("unified", "all slots share one pool: one request may use all of it, all together may run out of it"),
     ("static batching", "a batch of requests is answered in full before the next begins (--batching static)"),
-    ("busy per decode", "slots that were served by one step, on average; near 1 = working one by one"),
+    ("average", "busy slots per decode: how many were served by one step, on average; near 1 = working one by one"),
     ("waiting", "requests for which no slot was free (deferred); they start in order, pinned ones first at their slot"),
     ("seen after …", "fired from here, but not looked at yet: the server does so between two steps"),
     ("#", "counts the requests fired from here; task is the server's own number"),
@@ -80,8 +80,8 @@ class HelpScreen(Dialog[None]):
 
     def _fill(self) -> None:
         width = self.query_one(".box").scrollable_content_region.width
-        self.query_one("#keys", Static).update(_rows(key_rows(self._screen), width))
-        self.query_one("#numbers", Static).update(_rows(NUMBERS, width))
+        self.query_one("#keys", Static).update(_rows("Keys", key_rows(self._screen), width))
+        self.query_one("#numbers", Static).update(_rows("What the numbers mean", NUMBERS, width))
 
 
 def key_rows(screen: Screen[Any]) -> Iterator[tuple[str, str]]:
@@ -101,12 +101,12 @@ def _is_offered(node: DOMNode, action: str) -> bool:
     return node.check_action(action.partition("(")[0], ()) is not False
 
 
-def _rows(rows: Iterable[tuple[str, str]], width: int) -> Content:
-    """Names in a column of their own, also beside texts of several lines."""
+def _rows(title: str, rows: Iterable[tuple[str, str]], width: int) -> Content:
+    """Names in a column of their own, also beside texts of several lines; above them a title."""
     indent = min(_NAME_WIDTH, width // 3)
     gap = "\n" + " " * indent
     lines = [
         Content.assemble((f"{name:<{indent}}", "bold $text-primary"), gap.join(wrap(text, width - indent)))
         for name, text in rows
     ]
-    return Content("\n").join(lines)
+    return Content("\n").join([Content.styled(title, "bold underline"), *lines])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import OptionList, Static
@@ -17,6 +19,14 @@ from slotview.widgets.line import cut_middle, pad
 from .dialog import Dialog
 
 __all__ = ["ModelScreen"]
+
+
+class ModelList(OptionList):
+    """The list, with its key shown."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "Choose", key_display="↵", tooltip="Watch the chosen model"),
+    ]
 
 
 class ModelScreen(Dialog[str]):
@@ -33,7 +43,7 @@ class ModelScreen(Dialog[str]):
     def inside(self) -> Iterable[Widget]:
         """Make the list."""
         width = max((cell_len(_shown(name)) for name, _ in self._models), default=0)
-        yield OptionList(*(Option(_line(name, state, width)) for name, state in self._models), compact=True)
+        yield ModelList(*(Option(_line(name, state, width)) for name, state in self._models), compact=True)
         yield Static("A model that is not loaded is not loaded by looking at it.", markup=False, classes="hint gap")
 
     @on(OptionList.OptionSelected)
@@ -42,7 +52,7 @@ class ModelScreen(Dialog[str]):
 
 
 def _line(name: str, state: str, width: int) -> Content:
-    style = "$text-success" if state == "loaded" else "$foreground 70%"
+    style = "bold" if state == "loaded" else "dim"
     return Content.assemble(f"{pad(_shown(name), width)}  ", (plain(state, 40), style))
 
 

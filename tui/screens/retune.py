@@ -51,7 +51,8 @@ class RetuneScreen(Dialog[LaunchFlags]):
         .fields { grid-size: 2; grid-columns: 14 1fr; grid-rows: 1 1 3 1; height: auto; }
         RadioSet { padding: 0; background: transparent; height: 3; }
         #preview { height: auto; margin-top: 1; }
-        #command { background: $foreground 8%; padding: 0 1; height: auto; margin-top: 1; }
+        #apply { margin-top: 1; }
+        #command { border-left: outer $primary; padding: 0 1; height: auto; }
     }
     """
 

@@ -22,7 +22,7 @@ def preview_text(preview: RetunePreview, now: Snapshot) -> Content:
         names = ", ".join(plain(name) for name in preview.unknown)
         lines.append(Content.assemble(("? ", "$text-warning"), f"not known: {names}"))
     if preview.log:
-        lines.append(Content(""))
+        lines.append(Content.styled("the log would say:", "$foreground 70%"))
     lines += [Content.styled(plain(line), "$foreground 70%") for line in preview.log]
     return Content("\n").join(lines)
 

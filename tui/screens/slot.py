@@ -37,7 +37,7 @@ class SlotScreen(Dialog[None]):
     DEFAULT_CSS = """
     SlotScreen Static { height: auto; margin-bottom: 1; }
     """
-    PARTS: ClassVar[tuple[str, ...]] = ("now", "timings", "params", "texts")
+    PARTS: ClassVar[tuple[str, ...]] = ("now", "timings", "texts", "params")
 
     def __init__(self, feed: Feed, slot: int) -> None:
         super().__init__()
@@ -87,7 +87,8 @@ class SlotScreen(Dialog[None]):
 
     def show_details(self, details: SlotDetails) -> None:
         """Draw an answer."""
-        parts = (self._now(details.view), table(details.timings), table(details.params), _texts(details))
+        timings, params = _titled("timings", details.timings), _titled("parameters", details.params)
+        parts = (self._now(details.view), timings, _texts(details), params)
         with self.app.batch_update():
             for name, part in zip(self.PARTS, parts, strict=True):
                 widget = self.query_one(f"#{name}", Static)
@@ -108,10 +109,14 @@ def _facts(slot: SlotView) -> Mapping[str, object]:
         "prompt": slot.n_prompt,
         "processed": slot.n_prompt_processed,
         "from cache": slot.n_prompt_cached,
-        "generated": slot.n_decoded,
-        "remaining": limit,
+        "decoded": slot.n_decoded,
+        "remain": limit,
         "truncated": slot.truncated,
     }
+
+
+def _titled(title: str, values: Mapping[str, object]) -> Content:
+    return Content.assemble((title, "bold"), "\n", table(values)) if values else Content("")
 
 
 def table(values: Mapping[str, object], width: int = 74) -> Content:

@@ -51,7 +51,8 @@ class SlotActionScreen(Dialog[ChosenAction]):
         )
         buttons = [Button("Erase (e)", id="erase", variant="warning", compact=True)] if self._can.slot_actions else []
         if self._can.save_files:
-            yield Input(placeholder="file name on the server, for save and restore", id="filename", compact=True)
+            hint = "file name on the server, for save and restore"
+            yield Input(placeholder=hint, id="filename", compact=True, classes="gap")
             buttons += [Button("Save", id="save", compact=True), Button("Restore", id="restore", compact=True)]
         yield Static("", id="error", markup=False, classes="error")
         yield Horizontal(*buttons, classes="buttons")

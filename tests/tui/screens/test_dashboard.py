@@ -135,13 +135,13 @@ async def test_a_recording_opens_with_its_log_and_says_why_nothing_can_be_fired(
 
 
 async def test_prompts_can_be_fired_once_the_server_has_answered() -> None:
-    app, backend = make_app(REMOTE)
+    app, backend = make_app(GONE)
     able, backend.capabilities = backend.capabilities, Capabilities()
     async with run(app, (140, 45)) as pilot:
         await look(pilot)
-        await assert_shows(pilot, "there is no server to fire prompts at")
+        await assert_shows(pilot, "none can be fired: refused")
         backend.capabilities = able
-        backend.push(replace(REMOTE, time=REMOTE.time + 1))
+        backend.push(replace(REMOTE, time=GONE.time + 1))
         await look(pilot)
         await assert_shows(pilot, "none fired from here yet: press f to fire prompts")
 

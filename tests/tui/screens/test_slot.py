@@ -48,7 +48,7 @@ async def test_the_numbers_above_are_of_the_same_moment_as_the_details() -> None
         await pilot.press("enter")
         later = replace(WORKING.slots[0], n_decoded=47)  # type: ignore[index]
         backend.futures[-1].set_result(SlotDetails(0, timings={"predicted_n": 47}, view=later))
-        await assert_shows(pilot, "generated 47")
+        await assert_shows(pilot, "decoded 47")
         await assert_shows(pilot, "predicted_n 47")
 
 
@@ -109,5 +109,5 @@ async def test_an_idle_slot_has_no_running_task_to_count_for() -> None:
         await pilot.press("enter")
         backend.futures[-1].set_result(SlotDetails(0, view=idle))
         await assert_shows(pilot, "tokens held 104")
-        for name in ("processed", "from cache", "generated", "remaining"):
+        for name in ("processed", "from cache", "decoded", "remain"):
             await assert_shows(pilot, f"{name} –")
