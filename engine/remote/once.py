@@ -86,7 +86,7 @@ def _of_model(state: str | None) -> ExitCode:
     """What the state of a router's model comes to; one that is not loaded counts as asleep."""
     if state is None or state == AT_PEER:
         return ExitCode.NO_MODEL
-    return ExitCode.FAILED if state == FAILED else ExitCode.ASLEEP
+    return ExitCode.FAILED if state in (FAILED, "") else ExitCode.ASLEEP
 
 
 def exit_code(snapshot: Snapshot, model: str | None = None) -> ExitCode:

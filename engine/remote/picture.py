@@ -124,7 +124,7 @@ def _waiting(known: Known) -> WaitingView:
     if not known.link.was_up:
         return WaitingView(why=_UNHEARD)
     if not known.is_ready:
-        return WaitingView(why="unknown (the model is not loaded)" if known.chosen else "unknown (no model chosen)")
+        return WaitingView(why=_why_not_ready(known))
     if known.metrics_every == 0:
         return WaitingView(why="unknown (/metrics is not asked: --metrics-every 0)")
     count = known.deferred
@@ -138,6 +138,14 @@ def _waiting(known: Known) -> WaitingView:
     if refusal is not None and refusal.is_of_proxy:
         return WaitingView(why=f"unknown (/metrics: {refusal.told})")
     return WaitingView(why=_WHY_NOT_WAITING.get(state, "unknown (not asked yet)"))
+
+
+def _why_not_ready(known: Known) -> str:
+    if known.chosen is None:
+        return "unknown (no model chosen)"
+    if known.entry is not None and not known.entry.state:
+        return "unknown (nothing says whether the model is loaded)"
+    return "unknown (the model is not loaded)" if known.entry is not None else "unknown (there is no such model)"
 
 
 def _totals(known: Known, n_slots: int | None) -> Totals:

@@ -65,7 +65,10 @@ def _unchosen(known: Known, given: Credentials) -> Health:
     if entry.state == FAILED:  # also said of one that was unloaded while it worked, or by a build of early 2026
         text = f"{known.chosen} is not loaded, and the {kind} says that it failed"
         return Health(HealthState.ROUTER, text, f"see the log of the {kind}; it tries again at a request")
-    text = f"{known.chosen} is {entry.state or 'not loaded'}"
+    if not entry.state:
+        text = f"the {kind} does not say whether {known.chosen} is loaded"
+        return Health(HealthState.ROUTER, text, "not asked, since that might load it")
+    text = f"{known.chosen} is {entry.state}"
     return Health(HealthState.ROUTER, text, f"not asked, since that would load it; the {kind} does so at a request")
 
 

@@ -122,6 +122,15 @@ def test_c99_a_model_that_does_not_exist() -> None:
     assert snapshot.health.message == "the router has no model nope"
 
 
+def test_c99_a_model_of_which_nothing_says_whether_it_is_loaded() -> None:
+    listed = json_reply({"data": [{"id": "big", "status": {"value": 7}}, {"id": "small"}]})
+    with FakeServer(router() | {"/models": listed}) as server:
+        found, code = snapshot_once(server.url, model="big")
+    assert (code, found["server"]["models"]) == (ExitCode.FAILED, {"big": "", "small": ""})
+    assert found["health"]["message"] == "the router does not say whether big is loaded"
+    assert found["waiting"]["why"] == "unknown (nothing says whether the model is loaded)"
+
+
 def test_c99_a_model_that_is_unloaded_or_fails_while_it_is_watched() -> None:
     status: dict[str, object] = {"value": "loaded"}
 
