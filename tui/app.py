@@ -14,13 +14,14 @@ from rich.console import ConsoleDimensions, RenderableType
 from textual.app import App, ReturnType, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
+from textual.events import Event
 from textual.screen import Screen
 
 from slotview.engine.backend import Backend
 
 from .feed import Feed
 from .keyboard import mend_keyboard
-from .late import came_too_late
+from .late import came_too_late, hits_what_is_gone
 from .palette import mend_palette
 from .screens.dashboard import Dashboard
 from .signals import leave_on_signals, stop_job
@@ -114,6 +115,11 @@ class BaseApp(App[ReturnType]):
     def warn(self, text: str) -> None:
         """Show a warning; may be called in any thread."""
         self.call_later(partial(self.notify, text, severity="warning", timeout=WARNING_SECONDS, markup=False))
+
+    async def on_event(self, event: Event) -> None:
+        """Handle an event, unless it comes too late to matter."""
+        if not hits_what_is_gone(event, self.screen_stack):
+            await super().on_event(event)
 
     def panic(self, *renderables: RenderableType) -> None:
         """Quit because one of Textual's own threads failed; the return code must say so."""

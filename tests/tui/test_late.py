@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 from textual.css.query import NoMatches
-from textual.events import Key
+from textual.events import Key, MouseDown, MouseEvent, MouseUp
+from textual.widgets._toast import Toast
 
 from slotview.engine.snapshot import SlotDetails
 from slotview.tui.late import came_too_late
@@ -56,3 +57,23 @@ async def test_the_palette_may_be_left_while_it_searches(typed: str) -> None:
             await pilot.pause()
             await pilot.press("escape")
             assert app.screen is app.dashboard
+
+
+def pressed(kind: type[MouseEvent], x: int, y: int) -> MouseEvent:
+    return kind(None, x, y, 0, 0, 1, shift=False, meta=False, ctrl=False, screen_x=x, screen_y=y)
+
+
+async def test_a_toast_may_be_clicked_again_while_it_goes() -> None:
+    app, _ = make_app()
+    async with run(app, (80, 24)) as pilot:
+        for moment in range(0, 40, 3):
+            app.dashboard.tell("hello")
+            await pilot.pause()
+            place = app.screen.query_one(Toast).region.offset
+            for pause in (moment, 0):
+                for kind in (MouseDown, MouseUp):
+                    app.post_message(pressed(kind, place.x + 4, place.y + 1))
+                for _ in range(pause):
+                    await asyncio.sleep(0)
+            await pilot.pause()
+            assert not app.screen.query(Toast)
