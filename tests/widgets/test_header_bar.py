@@ -150,3 +150,9 @@ def test_what_is_wrong_and_what_to_do_are_told_to_the_end(width: int) -> None:
     health = Health(HealthState.FOREIGN, told, "check the port, and the path before /slots if it has one")
     shown = header(snapshot(health=health), width)
     assert f"{told} · {health.advice}".replace(" · ", " ") in " ".join(shown.replace(" · ", " ").split())
+
+
+def test_what_a_working_server_lacks_is_not_told_in_the_colour_of_what_is_well() -> None:
+    flawed = snapshot(health=Health(HealthState.OK, "only /metrics is shown"))
+    tones = {text: tone for line in HeaderBar().draw(look(flawed), 80, None) for text, tone in line}
+    assert tones["● ok"] != tones["only /metrics is shown"]

@@ -60,13 +60,14 @@ def test_busy(busy: int | None, n_slots: int | None, average: float | None, wait
         (HealthState.ASLEEP, "", "not known: asleep"),
         (HealthState.NOTHING, "turned off", "turned off"),
         (HealthState.KEY, "invalid key", "not known: key needed"),
+        (HealthState.ROUTER, "", "not known: no model chosen"),
     ],
 )
 def test_why_there_are_no_slots(state: HealthState, note: str, words: str) -> None:
     facts = ServerFacts(
         source="http://host:8080", endpoints={"slots": EndpointView(note=note), "props": EndpointView(note="other")}
     )
-    assert slots_unknown(look(0.0, health=Health(state), facts=facts)) == words
+    assert slots_unknown(look(0.0, health=Health(state, "no model chosen"), facts=facts)) == words
 
 
 def test_waiting_that_is_unknown_says_why() -> None:

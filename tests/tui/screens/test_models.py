@@ -10,6 +10,7 @@ async def test_a_routers_models_are_listed_and_one_is_chosen() -> None:
     async with run(app, (80, 24)) as pilot:
         await pilot.press("m")
         assert "llama-[b]3  unloaded" in text_of(app)
+        assert "↵ Choose" in text_of(app).splitlines()[-1]
         await pilot.press("down", "enter")
         await pilot.pause()
         assert ("choose_model", "llama-[b]3") in backend.calls
