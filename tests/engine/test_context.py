@@ -135,6 +135,44 @@ def test_c07_the_per_slot_limit_in_one_pool() -> None:
     assert (got.n_slots, got.slot_n_ctx, got.n_cells) == (4, 1024, 2048)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("", ["-np automatic: 4 slots share one pool of 8192 cells; nothing reserves a share"]),
+        ("-kvu", []),
+        ("-b 4 -np 4", []),
+        (
+            "-np 2 -c 512 --kv-unified-per-slot 100",
+            [
+                "capping per-slot context (256) to --kv-unified-per-slot (100)",
+                "each stream has 256 cells but its slot may use 100: 156 stay empty",
+            ],
+        ),
+        (
+            "-np 2 -c 512 -kvu --kv-unified-per-slot 100",
+            ["capping per-slot context (512) to --kv-unified-per-slot (100)"],
+        ),
+        (
+            "-np 2 -c 512 --kv-unified-per-slot 9000",
+            ["--kv-unified-per-slot (9000) exceeds the per-slot pool capacity"],
+        ),
+        (
+            "-np 2 -c 18432 --kv-unified-per-slot 9000",
+            [
+                "capping per-slot context (9216) to --kv-unified-per-slot (9000)",
+                "the slot context (9000) exceeds the training context of the model (8192) - capping",
+                "each stream has 9216 cells but its slot may use 8192: 1024 stay empty",
+            ],
+        ),
+    ],
+)
+def test_limits_and_empty_cells_are_told(line: str, told: list[str]) -> None:
+    got = plan(line)
+    log = [entry.text for entry in got.log if entry.prefix == "srv    load_model: "]
+    found = [*(text for text in log if not text.startswith("initializing")), *got.notes]
+    assert [text[: len(start)] for text, start in zip(found, told, strict=True)] == told
+
+
 def test_c113_many_slots() -> None:
     assert plan("-c 8192 -np 64").n_slots == 64
     with pytest.raises(ContextError, match="256"):
@@ -171,9 +209,14 @@ def test_fit_takes_all_that_fits_and_not_more(n_slots: int) -> None:
 
 def test_fit_leaves_a_gib_free_and_4096_tokens_unless_told_otherwise() -> None:
     model = ModelFacts(n_ctx_train=8192, shape=SMOL)
-    log = [entry.text for entry in plan_context(LaunchFlags(), model, 100 * 2**20).log]
-    assert "cannot meet free memory target of 1024 MiB, need to reduce device memory by 1104 MiB" in log
-    assert "context size reduced from 8192 to 4096 -> need 90 MiB less memory in total" in log
+    for n_slots, first, reduced, less in ((-1, 1104, "8192 to 4096", 90), (2, 1284, "16384 to 8192", 180)):
+        log = plan_context(LaunchFlags(parallel=n_slots), model, 100 * 2**20).log
+        told = [entry.text for entry in log if entry.prefix == "common_params_fit_impl: " and entry.level == "T"]
+        assert told[-2:] == [
+            f"cannot meet free memory target of 1024 MiB, need to reduce device memory by {first} MiB",
+            f"context size reduced from {reduced} -> need {less} MiB less memory in total",
+        ]
+    assert told[0] == "context size unset and KV cache not unified -> using 16384 for 2 sequences:"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from slotview.engine.snapshot import (
     Health,
     HealthState,
     KvPool,
+    PollView,
     ServerFacts,
     SlotState,
     SlotView,
@@ -285,6 +286,11 @@ def test_c51_not_before_a_threshold() -> None:
     seen = watch(look(float(t), *from_slots([C51])) for t in range(31))
     assert seen.rates[0].stalled_for is None
     assert keys(seen) == []
+
+
+def test_c51_answers_far_apart_count_in_full_where_they_are_expected_so() -> None:
+    seen = watch(look(75.0 * t, *from_slots([C51]), poll=PollView(interval=30.0)) for t in range(5))
+    assert seen.rates[0].stalled_for == pytest.approx(300.0)
 
 
 def test_c51_silence_is_no_stall() -> None:

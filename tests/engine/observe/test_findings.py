@@ -97,7 +97,8 @@ def test_a_slot_never_used() -> None:
         busy = [generating(slot, 10 * t + slot, 3) for slot in range(1, 4)]
         seen = observer.observe(look(float(t), idle(0), *busy, facts=facts))
     finding = found(seen, "never-used")
-    assert finding.slots == (0,)
+    assert (finding.text, finding.slots) == ("slot 0 never had a task", (0,))
+    assert finding.evidence.endswith(" tasks seen, 3 slots did all the work")
     assert finding.advice == "-np 3 would do: 2 816 tokens each"
 
 
@@ -158,11 +159,13 @@ def test_prompts_that_vanish_after_the_same_time_while_the_cache_grows() -> None
     assert found(watch(looks), "cut-off").text == "prompts are cut off again and again after about 60 s"
 
 
-def test_equal_prompts_with_short_answers_are_not_cut_off() -> None:
+@pytest.mark.parametrize("tells_tokens", [True, False])
+def test_equal_prompts_with_short_answers_are_not_cut_off(tells_tokens: bool) -> None:
     looks = [look(0.0, idle(0, 1))]
     for n in range(4):
-        looks += [look(100.0 * n + t, prefilling(0, 10 + n, 40 * t, n_tokens=40 * t)) for t in range(1, 61)]
-        looks += [look(100.0 * n + t, idle(0, 10 + n, n_tokens=2400)) for t in range(61, 100)]
+        held = [40 * t if tells_tokens else None for t in range(61)]
+        looks += [look(100.0 * n + t, prefilling(0, 10 + n, 40 * t, n_tokens=held[t])) for t in range(1, 61)]
+        looks += [look(100.0 * n + t, idle(0, 10 + n, n_tokens=held[-1])) for t in range(61, 100)]
     assert keys(watch(looks)) == []
 
 
