@@ -42,12 +42,12 @@ def slot_columns(slots: Sequence[SlotView]) -> list[Column[SlotRow]]:
         Column("slot", 4, 0, _id_cell),
         Column("state", 14, 1, _state_cell, right=False),
         Column("task", 6, 7, _task_cell),
-        Column("", 4, 6, _bar_cell, right=False, widest=_MAX_BAR),
+        Column("", 3, 6, _bar_cell, right=False, widest=_MAX_BAR),
         Column("context", max(7, 2 * digits + 1), 2, _context_cell),
         Column("decoded", 7, 5, _decoded_cell),
         Column("remain", 8, 8, _remain_cell),
         Column("tok/s", 5, 3, _rate_cell),
-        Column("cached", 7, 9, _cached_cell),
+        Column("cached", 6, 9, _cached_cell),
     ]
     return columns if largest else [column for column in columns if column.cell is not _bar_cell]
 

@@ -75,6 +75,10 @@ def waiting_meaning(waiting: WaitingView, busy: int | None, n_slots: int | None,
         return "until the batch has ended"
     if busy is not None and n_slots and busy < n_slots:
         return "requests wait beside an idle slot: one may be pinned to a busy slot"
+    if waiting.requests is None:
+        return "no endpoint says who"
+    if any(request.id_slot is not None for request in waiting.requests):
+        return "for its slot" if waiting.count == 1 else "each for a slot it may use"
     return "for the next free slot" if waiting.count == 1 else "each for the next free slot"
 
 

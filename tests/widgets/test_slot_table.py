@@ -21,10 +21,10 @@ async def shown(of: Look, width: int = 80) -> list[str]:
 async def test_a_row_tells_all_of_a_slot_in_80_columns() -> None:
     head, *rows = await shown(look())
     assert head.split() == ["slot", "state", "task", "context", "decoded", "remain", "tok/s", "cached"]
-    assert rows[0].split() == ["0", "●", "generating", "12", "█▉", "565/2", "048", "65", "135", "12.3", "60"]
-    assert rows[1].split() == ["1", "◐", "prompt", "50", "%", "13", "█▊", "512/2", "048", "0", "64", "1", "900", "0"]
+    assert rows[0].split() == ["0", "●", "generating", "12", "██▎", "565/2", "048", "65", "135", "12.3", "60"]
+    assert rows[1].split() == ["1", "◐", "prompt", "50", "%", "13", "██", "512/2", "048", "0", "64", "1", "900", "0"]
     assert "no limit" in rows[2]
-    assert rows[3].split() == ["3", "○", "idle", "7", "█", "310/2", "048", "–", "–", "–", "310"]
+    assert rows[3].split() == ["3", "○", "idle", "7", "█▎", "310/2", "048", "–", "–", "–", "310"]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
@@ -35,6 +35,10 @@ async def test_columns_stand_below_each_other_at_any_width(width: int) -> None:
             end = head.index(title) + len(title)
             assert all(row[end - 1] != " " and row[end : end + 1] in ("", " ") for row in rows)
     assert all(word in head for word in ("slot", "state"))
+
+
+async def test_a_dashboard_of_120_columns_has_room_for_all() -> None:
+    assert (await shown(look(), 75))[0].split()[-4:] == ["decoded", "remain", "tok/s", "cached"]
 
 
 async def test_narrow_tables_drop_what_matters_least() -> None:

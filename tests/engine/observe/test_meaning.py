@@ -19,6 +19,7 @@ from slotview.engine.snapshot import (
     KvPool,
     ServerFacts,
     Totals,
+    WaitingRequest,
     WaitingView,
 )
 
@@ -76,7 +77,15 @@ def test_waiting_that_is_unknown_says_why() -> None:
 
 def test_waiting_beside_an_idle_slot() -> None:
     assert "pinned" in waiting_meaning(WaitingView(2), 1, 2)
-    assert waiting_meaning(WaitingView(2), 2, 2) == "each for the next free slot"
+    assert waiting_meaning(WaitingView(2), 2, 2) == "no endpoint says who"
+
+
+def test_what_waits_for_which_slot() -> None:
+    anyone, pinned = WaitingRequest(3), WaitingRequest(4, id_slot=1)
+    assert waiting_meaning(WaitingView(1, (anyone,)), 2, 2) == "for the next free slot"
+    assert waiting_meaning(WaitingView(2, (anyone, anyone)), 2, 2) == "each for the next free slot"
+    assert waiting_meaning(WaitingView(1, (pinned,)), 2, 2) == "for its slot"
+    assert waiting_meaning(WaitingView(2, (pinned, anyone)), 2, 2) == "each for a slot it may use"
 
 
 def test_waiting_beside_an_idle_slot_of_a_static_batch() -> None:
