@@ -29,9 +29,8 @@ def planned(preview: RetunePreview, plan: ContextPlan, *, traced: bool = False) 
 
 def preview_of(plan: ContextPlan, snapshot: Snapshot) -> RetunePreview:
     """What a plan would do to the embedded engine that a snapshot shows."""
-    running = snapshot.busy or 0
+    running, cached = snapshot.busy, snapshot.pool.cached
     again = sum(slot.n_tokens or 0 for slot in snapshot.slots or () if slot.is_busy)
-    cached = snapshot.pool.cached or 0
     notes: list[str] = []
     if running:
         notes.append(f"{plural(running, 'running request')} queued again; about {again} tokens are processed again")

@@ -106,6 +106,7 @@ def test_the_default_effort_is_the_templates() -> None:
 def test_numbers_that_llama_server_corrects() -> None:
     assert parse("--temp -1").sampling.temperature == 0
     assert parse("--dry-base 0.5").sampling.dry_base == parse("").sampling.dry_base
+    assert parse("--dry-base 1").sampling.dry_base == 1
 
 
 def test_a_key_never_shows_in_a_representation() -> None:
@@ -179,6 +180,7 @@ def test_samplers_and_biases_of_the_command_line() -> None:
     assert parse("--samplers top_k --sampling-seq t?m").sampling.samplers == ("temperature", "min_p")
     assert parse("--dry-sequence-breaker none --no-escape -r \\n").reverse_prompt == ("\\n",)
     assert parse("--dry-sequence-breaker none").sampling.dry_sequence_breakers == ()
+    assert parse("-l 7-2").sampling.logit_bias == ((7, -2.0),)
     with pytest.raises(FlagError, match="invalid input format"):
         parse("-l 5")
 

@@ -56,6 +56,14 @@ def test_one_request_is_told_in_the_singular() -> None:
     assert retune(desk, parallel=2, ctx_size=2048).summary.startswith("1 running request queued again, ")
 
 
+def test_what_a_retune_of_idle_slots_would_do() -> None:
+    desk = Desk(parallel=2, ctx_size=512)
+    now = desk.core.snapshot(desk.now)
+    preview = preview_of(plan_of(desk.model.n_ctx_train, parallel=1, ctx_size=512), now)
+    assert (preview.notes, preview.command, preview.kv_bytes_now) == ((), "slotview -c 512 -np 1", now.pool.n_bytes)
+    assert preview.log[-1].endswith("initializing, n_slots = 1, n_ctx_slot = 512, kv_unified = 'false'")
+
+
 def test_waiting_for_a_slot_again_is_told_from_the_retune_on_and_is_no_time_of_generation() -> None:
     desk = Desk(parallel=2, ctx_size=512)
     tasks = [desk.ask(numbered(5, i), n_predict=20) for i in range(2)]
