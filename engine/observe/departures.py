@@ -49,11 +49,11 @@ class Departures:
             sampled=seen.sampled or bool(event.n_decoded),
         )
 
-    def seen(self, track: TaskTrack, at: float) -> None:
-        """Note that the slot no longer runs the task."""
+    def seen(self, track: TaskTrack, at: float, doubt: float = 0.0) -> None:
+        """Note that the slot no longer runs the task; it may have ended up to ``doubt`` seconds before."""
         if track.task is None:
             return
-        seconds = track.seconds(at)
+        seconds = track.seconds(at, doubt)
         index = self._find(track.slot, track.task)
         if index is None:
             event = TaskEnded(at, track.slot, track.task, "unseen", n_decoded=track.n_decoded)

@@ -81,8 +81,9 @@ class Memory:
         """Take in an answer about the slots, and the tasks that left since the one before."""
         at = answered_at(snapshot)
         gone = list(left)
+        doubt = 0.0 if self._before is None else at - answered_at(self._before)
         for track in gone:
-            self.departures.seen(track, at)
+            self.departures.seen(track, at, doubt)
         self._vanished(snapshot, at, len(gone))
         self.most_held = max(self.most_held, snapshot.pool.used or 0)
         for slot in snapshot.slots or ():

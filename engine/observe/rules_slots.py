@@ -46,7 +46,7 @@ def unlimited(scene: Scene) -> Finding | None:
         if track is None or not slot.unlimited or not slot.n_decoded or _stalled(scene, slot):
             continue
         seconds = now - (track.first_at if track.started_at is None else track.started_at)
-        how = "running" if track.seconds(now) is not None else "watched"
+        how = "running" if track.started_at is not None and track.doubt <= 0.05 * seconds else "watched"
         if slot.n_decoded > (slot.n_ctx or 1 << 62) or (seconds >= LONG and slot.n_decoded >= MANY):
             return Finding(
                 "unlimited",

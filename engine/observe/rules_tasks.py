@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..context import pad256, slots_for_each
 from ..plural import plural
@@ -26,7 +26,7 @@ def cut_off(scene: Scene) -> Finding | None:
     """Requests keep ending early after the same time: a time-out in a client or proxy."""
     poll = scene.snapshot.poll
     doubt = 0.0 if poll is None else 2 * poll.interval
-    cut = [gone for gone in _recent(scene) if _is_cut(gone, doubt)][-AGAIN:]
+    cut = _one_by_one(gone for gone in _recent(scene) if _is_cut(gone, doubt))[-AGAIN:]
     times = [gone.seconds for gone in cut if gone.seconds is not None]
     if len(times) < AGAIN:
         return None
@@ -50,6 +50,11 @@ def _is_cut(gone: Departure, doubt: float) -> bool:
     if gone.seconds is None or gone.seconds < max(SHORTEST, 5 * doubt):
         return False
     return gone.event.reason == "cancel" or (gone.event.reason == "unseen" and not gone.sampled)
+
+
+def _one_by_one(cut: Iterable[Departure]) -> list[Departure]:
+    """Of those that ended at the same time the last: one thing may have ended them all, like a lost connection."""
+    return list({gone.event.time: gone for gone in cut}.values())
 
 
 def _same_size(cut: Sequence[Departure], spread: float) -> bool:

@@ -111,9 +111,9 @@ class TaskTrack(Struct):
             self.n_shifts += 1
         self.beside = min(least, beside)
 
-    def seconds(self, at: float) -> float | None:
-        """How long it has had the slot; None if that is known to no tenth."""
-        if self.started_at is None or self.doubt > 0.1 * (at - self.started_at):
+    def seconds(self, at: float, doubt: float = 0.0) -> float | None:
+        """How long it had had the slot by then, give or take ``doubt``; None where that is known to no fifth."""
+        if self.started_at is None or self.doubt + doubt > 0.2 * (at - self.started_at):
             return None
         return at - self.started_at
 

@@ -15,6 +15,7 @@ from slotview.engine.snapshot import (
     Health,
     HealthState,
     ServerFacts,
+    SlotView,
     Snapshot,
     Totals,
     WaitingRequest,
@@ -166,6 +167,24 @@ def test_equal_prompts_with_short_answers_are_not_cut_off(tells_tokens: bool) ->
         held = [40 * t if tells_tokens else None for t in range(61)]
         looks += [look(100.0 * n + t, prefilling(0, 10 + n, 40 * t, n_tokens=held[t])) for t in range(1, 61)]
         looks += [look(100.0 * n + t, idle(0, 10 + n, n_tokens=held[-1])) for t in range(61, 100)]
+    assert keys(watch(looks)) == []
+
+
+@pytest.mark.parametrize(("apart", "n_found"), [(0, 0), (100, 1)])
+def test_prompts_that_end_at_the_same_moment_are_not_cut_off_again_and_again(apart: int, n_found: int) -> None:
+    def slots(t: int) -> list[SlotView]:
+        run = [t - 1 - apart * n for n in range(3)]
+        reads = [prefilling(n, 10 + n, 250 * run[n], n_tokens=250 * run[n] + 1500 * n) for n in range(3)]
+        return [reads[n] if 0 <= run[n] < 20 else idle(n, 10 + n if run[n] >= 20 else n) for n in range(3)]
+
+    assert len(keys(watch(look(float(t), *slots(t)) for t in range(230)))) == n_found
+
+
+def test_prompts_that_ended_while_nobody_looked_are_not_cut_off() -> None:
+    looks = [look(0.0, idle(0, 1))]
+    for n in range(3):
+        looks += [look(100.0 * n + t, prefilling(0, 10 + n, 50 * t, n_tokens=50 * t + 900 * n)) for t in range(1, 6)]
+        looks += [look(100.0 * n + t, idle(0, 10 + n)) for t in range(20, 100)]
     assert keys(watch(looks)) == []
 
 
