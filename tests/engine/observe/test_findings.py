@@ -184,7 +184,7 @@ def test_prompts_that_ended_while_nobody_looked_are_not_cut_off() -> None:
     looks = [look(0.0, idle(0, 1))]
     for n in range(3):
         looks += [look(100.0 * n + t, prefilling(0, 10 + n, 50 * t, n_tokens=50 * t + 900 * n)) for t in range(1, 6)]
-        looks += [look(100.0 * n + t, idle(0, 10 + n)) for t in range(20, 100)]
+        looks += [look(100.0 * n + t, idle(0, 10 + n)) for t in range(20, 101)]
     assert keys(watch(looks)) == []
 
 
