@@ -52,6 +52,8 @@ def _line(flag: Flag) -> str:
 
 def misplaced_option(words: Sequence[str]) -> str | None:
     """Say what is wrong if there is no such command, or if a command or a stray word follows options."""
+    from slotview.engine.runner.secrets import command_to_copy
+
     if not words or words[0] in COMMANDS:
         return None
     if words[0] and not words[0].startswith("-"):
@@ -64,10 +66,12 @@ def misplaced_option(words: Sequence[str]) -> str | None:
         if word == "--" or word in REFUSED:  # the parser of the flags gives the reason
             return None
         if word in COMMANDS:
-            before = " ".join(words[:place])
+            before = words[:place]
             if word in WITH_ENGINE:
-                return f"options go after the command: slotview {word} {before}"
-            return f"{before}: engine options have no meaning before {word}; see slotview {word} --help"
+                line = command_to_copy([word, *before, *words[place + 1 :]])
+                return f"options go after the command: slotview {line}"
+            options = command_to_copy(before)
+            return f"{options}: engine options have no meaning before {word}; see slotview {word} --help"
         if not word.startswith("-"):
             return f"unexpected argument {word!r}; see slotview --help"
         place += 2 if word in TAKE_VALUE or word in OWN_VALUES else 1

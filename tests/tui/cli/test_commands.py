@@ -68,6 +68,8 @@ def test_the_shell_offers_the_engines_options_where_they_are_taken(typed: str, o
         (("-hf", "a/b"), "-hf is not possible here"),
         (("--listen", "here"), "--listen here: give [HOST:]PORT"),
         (("-np", "4", "serve"), "slotview serve -np 4"),
+        (("--api-key", "mine", "serve"), 'slotview serve --api-key "$LLAMA_API_KEY"'),
+        (("-kvu", "complete", "What is a slot?", "-n", "8"), "slotview complete -kvu 'What is a slot?' -n 8"),
         (("-np", "4", "attach", "http://x"), "no meaning before attach"),
         (("-c", "512", "stray"), "unexpected argument 'stray'"),
         (("--refresh", "-1"), "--refresh -1: use seconds from 0.05 to 10"),
