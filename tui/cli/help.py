@@ -52,8 +52,6 @@ def _line(flag: Flag) -> str:
 
 def misplaced_option(words: Sequence[str]) -> str | None:
     """Say what is wrong if there is no such command, or if a command or a stray word follows options."""
-    from slotview.engine.runner.secrets import command_to_copy
-
     if not words or words[0] in COMMANDS:
         return None
     if words[0] and not words[0].startswith("-"):
@@ -66,6 +64,8 @@ def misplaced_option(words: Sequence[str]) -> str | None:
         if word == "--" or word in REFUSED:  # the parser of the flags gives the reason
             return None
         if word in COMMANDS:
+            from slotview.engine.runner.secrets import command_to_copy
+
             before = words[:place]
             if word in WITH_ENGINE:
                 line = command_to_copy([word, *before, *words[place + 1 :]])
