@@ -33,9 +33,11 @@ def preview_of(plan: ContextPlan, snapshot: Snapshot) -> RetunePreview:
     again = sum(slot.n_tokens or 0 for slot in snapshot.slots or () if slot.is_busy)
     notes: list[str] = []
     if running:
-        notes.append(f"{plural(running, 'running request')} queued again; about {again} tokens are processed again")
+        requests, tokens = plural(running, "running request"), plural(again, "token")
+        notes.append(f"{requests} queued again; about {tokens} processed again")
     if cached:
-        notes.append(f"{cached} tokens kept in idle slots are lost; their prompts are processed again when repeated")
+        kept = plural(cached, "token")
+        notes.append(f"{kept} kept in idle slots are lost; their prompts are processed again when repeated")
     command = " ".join(("slotview", *plan.flags.arguments()))
     preview = RetunePreview(plan.flags, kv_bytes_now=snapshot.pool.n_bytes, notes=tuple(notes), command=command)
     return planned(preview, plan)

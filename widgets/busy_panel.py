@@ -67,7 +67,7 @@ def _now(snapshot: Snapshot) -> Line:
 def _average(snapshot: Snapshot) -> Line:
     average = snapshot.totals.busy_per_decode
     if average is None:
-        return ((f"average per decode: {'unknown' if snapshot.totals.decodes != 0 else 'none yet'}", "dim"),)
+        return ((f"average per decode: {'none yet' if _is_before_any(snapshot) else 'unknown'}", "dim"),)
     over = "with these flags" if snapshot.facts.source == "embedded" else "since it started"
     return (("average ", "dim"), (f"{average:.2f}", "strong"), (f" per decode {over}", "dim"))
 
@@ -75,8 +75,13 @@ def _average(snapshot: Snapshot) -> Line:
 def _short_average(snapshot: Snapshot) -> Line:
     average = snapshot.totals.busy_per_decode
     if average is None:
-        return (("average unknown" if snapshot.totals.decodes != 0 else "no average yet", "dim"),)
+        return (("no average yet" if _is_before_any(snapshot) else "average unknown", "dim"),)
     return (("average ", "dim"), (f"{average:.2f}", "strong"))
+
+
+def _is_before_any(snapshot: Snapshot) -> bool:
+    """Whether there was no decode; the embedded engine counts anew with each change of its flags."""
+    return snapshot.totals.decodes == 0 or snapshot.facts.source == "embedded"
 
 
 def _n_slots(snapshot: Snapshot) -> int | None:

@@ -110,9 +110,9 @@ def _report(taken: TakenWork, state: CoreState) -> RetuneReport:
     fitting = [run for run in taken.running if len(run.job.prompt) < limit]
     n_again = sum(run.n_computed for run in fitting)
     n_ended = len(taken.running) - len(fitting)
-    summary = f"{plural(len(fitting), 'running request')} queued again, {n_again} tokens are processed again"
+    summary = f"{plural(len(fitting), 'running request')} queued again, {plural(n_again, 'token')} processed again"
     if not taken.running:
         summary = "no request was running"
     if n_ended:
-        summary += f", {n_ended} no longer fit into {limit} tokens and end"
+        summary += f", {n_ended} no longer fit into {plural(limit, 'token')} and end"
     return RetuneReport(summary, len(fitting), n_again, n_ended)

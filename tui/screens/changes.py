@@ -13,6 +13,7 @@ from slotview.engine.backend import BackendError, FireRequest, RetuneMode, Retun
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import Severity
 from slotview.engine.plural import plural
+from slotview.widgets.numbers import count
 from slotview.widgets.request_list import RequestList
 
 from ..feed import Feed
@@ -211,5 +212,5 @@ def _told(report: RetuneReport) -> str:
         (report.n_tokens_again, "tokens processed again"),
         (report.n_ended, "ended because they no longer fit"),
     ]
-    told = [f"{number} {words}" for number, words in parts if number and str(number) not in report.summary]
+    told = [f"{count(number)} {words}" for number, words in parts if number and count(number) not in report.summary]
     return "; ".join([*([report.summary] if report.summary else []), *told]) or "done"

@@ -52,6 +52,7 @@ class RetuneScreen(Dialog[LaunchFlags]):
         RadioSet { padding: 0; background: transparent; height: 3; }
         #preview { height: auto; margin-top: 1; }
         #apply { margin-top: 1; }
+        &.-low #apply { margin-top: 0; }
         #command { border-left: outer $primary; padding: 0 1; height: auto; }
     }
     """

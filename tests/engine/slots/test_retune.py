@@ -51,7 +51,7 @@ def test_one_request_is_told_in_the_singular() -> None:
     desk.step(5)
     plan = plan_of(desk.model.n_ctx_train, parallel=2, ctx_size=2048)
     running, kept = preview_of(plan, desk.core.snapshot(desk.now)).notes[-2:]
-    assert running == "1 running request queued again; about 14 tokens are processed again"
+    assert running == "1 running request queued again; about 14 tokens processed again"
     assert kept == "20 tokens kept in idle slots are lost; their prompts are processed again when repeated"
     assert retune(desk, parallel=2, ctx_size=2048).summary.startswith("1 running request queued again, ")
 
