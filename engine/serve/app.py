@@ -88,9 +88,12 @@ async def _not_found(_: Request, error: Exception) -> Response:
     return json_reply(outer_error("File Not Found", "not_found_error"), 404)
 
 
-async def _unreadable(_: Request, error: Exception) -> Response:
+async def _unreadable(request: Request, error: Exception) -> Response:
     assert isinstance(error, UnreadableError)
-    return Response(status_code=error.status)
+    if not error.why:
+        return Response(status_code=error.status)
+    request.app.state.server.warn(f"got exception: {error.why}", "E")
+    return Response(error.why, error.status, {"Content-Type": "text/plain"})
 
 
 async def _gone(_: Request, error: Exception) -> Response:

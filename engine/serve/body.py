@@ -16,11 +16,12 @@ LONGEST_64_BITS = 20  # characters of a whole number
 
 
 class UnreadableError(Exception):
-    """A body that no handler gets to see; the answer is its status alone."""
+    """A body that no handler gets to see; the answer is its status, and ``why`` as plain text where that is told."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, why: str = "") -> None:
         super().__init__(status)
         self.status = status
+        self.why = why
 
 
 def read_json(data: bytes) -> object:

@@ -9,7 +9,16 @@ from msgspec import Struct, field
 
 from .ranges import read_ranges
 
-__all__ = ["Head", "RefusedError", "add_header", "chunk_size", "has_token", "read_request_line", "whole_number"]
+__all__ = [
+    "HEADER",
+    "Head",
+    "RefusedError",
+    "add_header",
+    "chunk_size",
+    "has_token",
+    "read_request_line",
+    "whole_number",
+]
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH", b"PRI")
 VERSIONS = (b"HTTP/1.1", b"HTTP/1.0")

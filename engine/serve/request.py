@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from .body import UnreadableError, read_json
 from .errors import ApiError
-from .form import read_form
+from .form import members, read_form
 from .json_words import no_object
 from .params_json import Json
 from .query import LONGEST_QUERY_BODY, read_query
@@ -38,7 +38,9 @@ def read_first(handler: Handler) -> Handler:
             raise UnreadableError(415)
         data = await request.body()
         if _is_form(request) and _has_body(request):
-            read_form(data, request.headers["content-type"])
+            fields = read_form(data, request.headers["content-type"])
+            if request.method == "POST":
+                members(fields)
         if _is_query(request) and len(data) > LONGEST_QUERY_BODY:
             raise UnreadableError(413)
         return await handler(request)
@@ -76,7 +78,7 @@ async def read_value(request: Request) -> object:
     """The body as JSON or as a form, whatever its type. Raises `ApiError`, `UnreadableError`."""
     data = await request.body()
     if _is_form(request):
-        return read_form(data, request.headers["content-type"]) if _has_body(request) else {}
+        return members(read_form(data, request.headers["content-type"])) if _has_body(request) else {}
     return read_json(data) if len(data) < LARGE_BODY else await asyncio.to_thread(read_json, data)
 
 

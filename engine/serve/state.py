@@ -47,10 +47,10 @@ class ServerState:
     log: LogPrinter | None = None
     media_marker: str = field(default_factory=lambda: f"<__media_{token_urlsafe(24)}__>")
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str, level: str = "W") -> None:
         """Log what a handler met, where there is a log."""
         if self.log:
-            self.log.line("W", f"srv    operator(): {text}")
+            self.log.line(level, f"srv    operator(): {text}")
 
     def remark(self, text: str) -> None:
         """Log what is odd about a request that is taken, where there is a log."""
