@@ -17,6 +17,7 @@ from .feed import Feed
 from .key_line import KeyLine
 from .screens.dashboard import Dashboard
 from .server_table import ServerRow, ServerTable
+from .slow_line import is_behind
 
 __all__ = ["Overview", "OverviewApp"]
 
@@ -56,6 +57,8 @@ class Overview(Screen[None]):
         for index, feed in enumerate(self._feeds):
             if index != self._opened and feed.poll():
                 feed.take()
+        if is_behind(self.app):
+            return
         rows = [ServerRow.of(index, name, feed.look) for index, (name, feed) in enumerate(self._pairs())]
         self.query_one(ServerTable).show_servers(rows)
 

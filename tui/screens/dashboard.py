@@ -32,6 +32,7 @@ from slotview.widgets.waiting_panel import WaitingPanel
 from ..feed import Feed
 from ..key_line import KeyLine
 from ..messages import Refreshed
+from ..slow_line import is_behind
 from ..tab_strip import Tab, TabStrip
 from .changes import ChangingScreen
 from .tabs import open_tab, tabs_of, with_counts
@@ -94,6 +95,7 @@ class Dashboard(ChangingScreen):
     def __init__(self, feed: Feed, refresh: float = 0.25) -> None:
         super().__init__(feed)
         self._every = refresh
+        self._has_news = False
         self._timer: Timer | None = None
         self._places: list[Widget] = []
         self._can: object = None
@@ -163,8 +165,10 @@ class Dashboard(ChangingScreen):
         self.tell_only(f"{told} ({why})" if why else told)
 
     def look(self) -> None:
-        """Poll the backend; wake the screen once if there is something new."""
-        if self.feed.poll():
+        """Poll the backend; wake the screen once if there is something new, and the terminal is ready for it."""
+        self._has_news |= self.feed.poll()
+        if self._has_news and not is_behind(self.app):
+            self._has_news = False
             self.post_message(Refreshed())
 
     @on(Refreshed)
