@@ -6,6 +6,9 @@ import http.client
 
 import pytest
 
+from slotview.engine.flags import parse_flags
+from slotview.engine.serve.cors import allowed_origin, is_skipped
+
 from .face import Face
 
 LOADING = '{"error":{"message":"Loading model","type":"unavailable_error","code":503}}'
@@ -79,6 +82,24 @@ def test_the_origin_is_allowed_and_preflight_needs_no_key() -> None:
         answer = face.ask("/slots", method="OPTIONS", headers=origin)
         assert (answer.status, answer.text, answer.headers["Content-Type"]) == (200, "", "text/html")
         assert answer.headers["Access-Control-Allow-Methods"] == "GET, POST, DELETE, OPTIONS"
+
+
+@pytest.mark.parametrize(
+    ("words", "origin", "allowed"),
+    [
+        ("", "", ""),
+        ("--no-cors-credentials", "http://a.example", "*"),
+        ("--cors-origins http://b.example", "http://a.example", "http://b.example"),
+        ("--cors-origins localhost", "http://localhost:3000", "http://localhost:3000"),
+        ("--cors-origins localhost", "http://[::1]:80", "http://[::1]:80"),
+        ("--cors-origins localhost", "http://a.example", None),
+        ("--cors-origins localhost", "http://[", None),
+    ],
+)
+def test_whose_pages_may_ask(words: str, origin: str, allowed: str | None) -> None:
+    flags = parse_flags(words.split()).http
+    assert allowed_origin(flags, origin) == allowed
+    assert is_skipped(flags, origin) is (allowed is None)
 
 
 def test_a_connection_stays_open_until_its_hundredth_answer() -> None:

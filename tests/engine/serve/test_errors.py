@@ -172,6 +172,23 @@ def test_a_full_pool_ends_every_output_and_the_next_request_runs() -> None:
         assert face.is_quiet
 
 
+def test_slots_are_saved_only_under_a_plain_name(tmp_path: Path) -> None:
+    names = ["", " a", "a ", "a.", "..", "../a", "a/b", "a\\b", "a:b", "a?b", "\x07", "a\x7f", "a\uff0fb", "x" * 256]
+    refused: list[tuple[str, object, str]] = [
+        ("burn", {"filename": "a"}, "Invalid action"),
+        ("save", [], "[json.exception.type_error.304] cannot use at() with array"),
+        ("save", {}, "[json.exception.out_of_range.403] key 'filename' not found"),
+        ("restore", {"filename": 5}, "[json.exception.type_error.302] type must be string, but is number"),
+        *(("save", {"filename": name}, "Invalid filename") for name in names),
+    ]
+    with Face(f"-np 1 --slot-save-path {tmp_path}") as face:
+        for action, body, message in refused:
+            answer = face.ask(f"/slots/0?action={action}", body)
+            assert (answer.status, answer.error["message"]) == (400, message), body
+        assert not list(tmp_path.iterdir())
+        assert face.ask("/slots/0?action=save", {"filename": "é" * 127}).status == 200
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes by name")
 @pytest.mark.parametrize(("action", "status"), [("save", 500), ("restore", 400)])
 def test_a_pipe_is_no_place_for_a_slot_and_holds_up_nobody(tmp_path: Path, action: str, status: int) -> None:

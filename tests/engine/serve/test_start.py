@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import signal
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ from slotview.engine.serve.http_server import bind, make_server
 from slotview.engine.serve.loader import Loader
 from slotview.engine.serve.printer import LogPrinter
 from slotview.engine.serve.server import serve
+from slotview.engine.serve.start_lines import start_lines
 from slotview.engine.serve.state import ServerState
 from tests.engine.model.small_file import write_model
 
@@ -38,6 +40,70 @@ def test_what_cannot_start_says_so_in_a_line(
     shown = capsys.readouterr().err
     assert shown.startswith(told)
     assert shown.count("\n") == 1
+
+
+THINKS = "{% for m in messages %}<think>{{ m.reasoning_content }}</think>{{ m.content }}{% endfor %}"
+
+
+@pytest.mark.parametrize(
+    ("line", "template", "told"),
+    [
+        (
+            "-cram 0",
+            "",
+            [
+                "T prompt cache is disabled - use `--cache-ram N` to enable it",
+                "W --cache-idle-slots requires --cache-ram, disabling",
+                "T chat template, thinking = 0",
+                "T preserve_reasoning kwarg: not supported by template",
+            ],
+        ),
+        (
+            "--no-cache-idle-slots -cram -1 --reasoning-preserve",
+            "",
+            [
+                "T prompt cache is enabled, size limit: no limit",
+                "T use `--cache-ram 0` to disable the prompt cache",
+                "T chat template, thinking = 0",
+                "T preserve_reasoning kwarg: not supported by template",
+                "W chat template does NOT support preserving reasoning, --reasoning-preserve has no effect",
+            ],
+        ),
+        (
+            "-cram 100",
+            THINKS,
+            [
+                "T prompt cache is enabled, size limit: 100 MiB",
+                "T use `--cache-ram 0` to disable the prompt cache",
+                "T idle slots will be saved to prompt cache and cleared upon starting a new task",
+                "T chat template, thinking = 1",
+                "T preserve_reasoning kwarg: true",
+                "W chat template supports preserving reasoning, it is enabled by default",
+            ],
+        ),
+        (
+            "-cram 100 -np 2 --no-cache-idle-slots --reasoning off --no-reasoning-preserve",
+            THINKS,
+            [
+                "T prompt cache is enabled, size limit: 100 MiB",
+                "T use `--cache-ram 0` to disable the prompt cache",
+                "T chat template, thinking = 0",
+                "T preserve_reasoning kwarg: false",
+                "I chat template supports preserving reasoning, consider enabling it",
+            ],
+        ),
+    ],
+)
+def test_what_the_log_says_of_prompt_cache_and_thoughts(line: str, template: str, told: list[str]) -> None:
+    flags = parse_flags(line.split(), {})
+    lines = [f"{level} {text}" for level, text in start_lines(flags, template, unified=flags.launch.parallel < 0)]
+    found = [re.sub(r"^(.) srv +\w+: (init: )?", r"\1 ", text) for text in lines]
+    assert [text[: len(start)] for text, start in zip(found, told, strict=True)] == told
+
+
+def test_variables_for_debugging_are_told_first() -> None:
+    flags = parse_flags([], {"LLAMA_SERVER_SLOTS_DEBUG": "1x"})
+    assert next(start_lines(flags, "", unified=True)) == ("W", "srv    load_model: LLAMA_SERVER_SLOTS_DEBUG = 1")
 
 
 def test_an_address_that_cannot_be_had_ends_the_start_and_frees_the_others(
