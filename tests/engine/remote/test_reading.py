@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slotview.engine.remote.body import NotJsonError, parse_json, strip_texts
 from slotview.engine.remote.read_errors import read_refusal, state_of
-from slotview.engine.remote.read_health import read_health
+from slotview.engine.remote.read_health import HealthFacts, read_health
 from slotview.engine.remote.read_metrics import read_metrics, read_totals
 from slotview.engine.remote.read_models import ModelEntry, read_models, read_running
 from slotview.engine.remote.read_props import build_number, read_props
@@ -148,6 +148,43 @@ def test_debug_texts_are_told_on_request() -> None:
     assert details.generated == " was a blacksmith. He made all sorts"
     assert details.params["top_k"] == 40
     assert read_details(body("slots_debug"), 9) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"status": "ok"}, HealthFacts("ok")),
+        ({"status": "ok", "sleeping": True}, HealthFacts("ok", sleeping=True)),
+        ({"status": "loading model"}, HealthFacts("loading model", loading=True)),
+        ({"error": {"code": 503, "message": "Loading model"}}, HealthFacts("Loading model", loading=True)),
+        ({"status": "error"}, HealthFacts("error", failed=True)),
+        (
+            {"status": "no slot available", "slots_idle": 0, "slots_processing": 4},
+            HealthFacts("no slot available", idle=0, processing=4),
+        ),
+        ({"healthy": True}, None),
+        (["ok"], None),
+    ],
+)
+def test_health_in_all_its_shapes(answer: object, expected: HealthFacts | None) -> None:
+    assert read_health(answer) == expected
+
+
+PROMETHEUS = "# TYPE\nllamacpp:requests_processing 1\nllamacpp:requests_deferred 2\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROMETHEUS,
+        "\ufeff" + PROMETHEUS,
+        json.dumps(PROMETHEUS),
+        " " + json.dumps(PROMETHEUS),
+        json.dumps(PROMETHEUS)[:-1],
+    ],
+)
+def test_metrics_may_be_wrapped_in_a_string_of_json(text: str) -> None:
+    assert read_metrics(text.encode()) == {"requests_processing": 1.0, "requests_deferred": 2.0}
 
 
 # Bodies
