@@ -114,9 +114,11 @@ class RunnerBackend:
         words = [*self._others, *flags.arguments(), *extra]
         environ = without_launch(os.environ)
         port = self._last_port = self._port or free_port(self._last_port)
-        process = ServerProcess(self._binary, words, self._hear, host=self._host, port=port, environ=environ)
         remote = self._watcher(port)
         with self._lock:
+            if self._closed:
+                raise BackendError("slotview is ending")
+            process = ServerProcess(self._binary, words, self._hear, host=self._host, port=port, environ=environ)
             self._process, self._remote, self._heard, self._ended = process, remote, 0, None
             self._flags = flags
         remote.start()
@@ -260,9 +262,9 @@ class RunnerBackend:
         self._model = self._log.model = name
 
     def close(self) -> None:
-        """End the child. Idempotent."""
-        if self._closed:
-            return
-        self._closed = True
+        """End the child, and with it a restart that is under way. Idempotent."""
+        with self._lock:
+            self._closed = True
         self._worker.shutdown(wait=False, cancel_futures=True)
         self._stop()
+        self._worker.shutdown()

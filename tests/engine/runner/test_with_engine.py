@@ -136,3 +136,19 @@ def test_a_retune_undoes_what_a_variable_had_asked_for(tmp_path: Path, monkeypat
     with pytest.raises(BackendError, match="variable gone --metrics"):
         backend.retune(LaunchFlags()).result(20)
     backend.close()
+
+
+def test_closing_during_a_restart_starts_no_server_any_more(tmp_path: Path) -> None:
+    server = tmp_path / "llama-server"
+    server.write_text(f"#!/bin/sh\necho x >> {tmp_path}/starts\ntrap 'sleep 0.5; exit' TERM\nsleep 60 & wait\n")
+    server.chmod(0o755)
+    starts = tmp_path / "starts"
+    backend = RunnerBackend([], server_bin=str(server))
+    backend.start()
+    until(starts.exists)
+    restart = backend.retune(LaunchFlags(parallel=1))
+    until(lambda: backend._process is None, 20)  # the first one is being stopped
+    backend.close()
+    with pytest.raises(BackendError, match="slotview is ending"):
+        restart.result(0)
+    assert starts.read_text() == "x\n"
