@@ -13,7 +13,7 @@ from .kv_size import KV_TYPES, kv_bytes
 if TYPE_CHECKING:
     from .context import ContextPlan, ModelFacts
 
-__all__ = ["ContextLine", "log_lines", "notes"]
+__all__ = ["ContextLine", "log_lines", "notes", "plan_lines"]
 
 MIB = 1024 * 1024
 
@@ -24,6 +24,14 @@ class ContextLine(Struct, frozen=True):
     level: str
     prefix: str
     text: str
+
+
+def plan_lines(plan: ContextPlan) -> Iterator[tuple[str, str]]:
+    """Level and text of a plan's log lines, and after them what llama-server does not say."""
+    for line in plan.log:
+        yield line.level, line.prefix + line.text
+    for note in plan.notes:
+        yield "I", f"srv    load_model: note: {note}"
 
 
 def log_lines(plan: ContextPlan, model: ModelFacts, asked: int) -> Iterator[ContextLine]:

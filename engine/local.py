@@ -19,7 +19,8 @@ from .backend import (
     SlotAction,
     SlotActionResult,
 )
-from .context import ContextError, LaunchFlags, ModelFacts
+from .context import ContextError, ContextPlan, LaunchFlags, ModelFacts
+from .context_lines import plan_lines
 from .events import EventBatch, EventRing, Notice
 from .flags import EngineFlags
 from .loading import StartError, build_core, core_options, load, model_facts, plan_for
@@ -106,11 +107,20 @@ class LocalBackend:
             self._broken(f"the engine could not start: {type(error).__name__}: {error}")
             return
         self._ring.extend(Notice(seconds(), warning, "warning") for warning in self._model.tokenizer.warnings)
+        self._log(core.plan)
         self._host = EngineHost(core, self._profile, self._ring)
         self._host.start()
         if self._on_ready:
             self._on_ready(self._host)
         self._ready.set_result(self._host)
+
+    def _log(self, plan: ContextPlan) -> None:
+        """Let the log say what the flags came to, as llama-server's does when it starts."""
+        from .slots.log import Log
+
+        log = Log(self._flags.verbosity, lambda line: self._ring.extend([line]), microseconds)
+        for level, text in plan_lines(plan):
+            log.library(level, text)
 
     def _broken(self, why: str) -> None:
         """Remember why nothing will run, and let everyone know who waits for it."""
@@ -199,6 +209,7 @@ class LocalBackend:
             fresh = Core(plan, core.model, core_options(self._flags), now=microseconds())
         except (ValueError, MemoryError) as error:
             raise BackendError(str(error) or "not enough memory; the engine goes on as it was") from None
+        self._log(plan)
         report = fresh.requeue(core.take_for_retune(), microseconds())
         host.replace(fresh)
         self._flags = replace(self._flags, launch=flags)

@@ -7,7 +7,7 @@ from threading import Thread
 
 import uvicorn
 
-from ..context import ContextPlan
+from ..context_lines import plan_lines
 from ..events import EventBatch, EventRing, LogLine
 from ..host import EngineHost
 from ..loading import StartError, build_core, load
@@ -47,7 +47,8 @@ class Loader(Thread):
             return
         for warning in model.tokenizer.warnings:
             log.line("W", f"load: {warning}")
-        _print_plan(log, core.plan)
+        for level, text in plan_lines(core.plan):
+            log.line(level, text)
         for level, text in start_lines(flags, self._state.template_of(model.tokenizer), unified=core.plan.unified):
             log.line(level, text)
         host.start()
@@ -56,13 +57,6 @@ class Loader(Thread):
         log.line("I", "srv  llama_server: model loaded")
         for address in self._addresses:
             log.line("I", f"srv  llama_server: listening on {address}")
-
-
-def _print_plan(log: LogPrinter, plan: ContextPlan) -> None:
-    for line in plan.log:
-        log.line(line.level, line.prefix + line.text)
-    for note in plan.notes:
-        log.line("I", f"srv    load_model: note: {note}")
 
 
 def _follow(host: EngineHost, log: LogPrinter) -> None:

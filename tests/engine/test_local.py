@@ -12,7 +12,7 @@ import pytest
 from slotview.engine import local
 from slotview.engine.backend import BackendError, FireRequest, RequestState, SlotAction, Ticket
 from slotview.engine.context import LaunchFlags
-from slotview.engine.events import Notice, Retuned, TaskDeferred, TaskEnded
+from slotview.engine.events import LogLine, Notice, Retuned, TaskDeferred, TaskEnded
 from slotview.engine.flags import EngineFlags, parse_flags
 from slotview.engine.local import LocalBackend
 from slotview.engine.pace import DeviceProfile
@@ -196,6 +196,20 @@ def test_a_preview_says_what_will_happen_before_it_does(start: Start) -> None:
     assert any("went up" in note for note in preview.notes)
     assert backend.latest().facts.n_slots == 4
     assert "at most 256" in (backend.preview(LaunchFlags(parallel=999)).error or "")
+
+
+def test_the_log_says_what_the_flags_came_to(start: Start) -> None:
+    backend = start("-c 1000 -np 3")
+    lines = [(event.level, event.text) for event in backend.events(0).events if isinstance(event, LogLine)]
+    assert lines[:2] == [
+        ("W", "llama_context: n_ctx is not divisible by n_seq_max - rounding down to 1536"),
+        ("I", "srv    load_model: initializing, n_slots = 3, n_ctx_slot = 512, kv_unified = 'false'"),
+    ]
+    assert "the total went up: 1024 / 3 slots = 341" in lines[2][1]
+    seen = backend.events(0).cursor
+    backend.retune(LaunchFlags(ctx_size=1024, parallel=1)).result(20)
+    (line, *_) = [event.text for event in backend.events(seen).events if isinstance(event, LogLine)]
+    assert "n_slots = 1, n_ctx_slot = 1024" in line
 
 
 def test_a_cancelled_request_frees_its_slot(start: Start) -> None:
