@@ -46,5 +46,9 @@ class EngineGroup(TyperGroup):
     """All commands; options without a command are the dashboard's."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Offer commands and options, then the engine's."""
-        return [*super().shell_complete(ctx, incomplete), *_engine_options(incomplete)]
+        """Offer commands and options, then those of the dashboard, which needs no command."""
+        offered = super().shell_complete(ctx, incomplete)
+        names = {item.value for item in offered}
+        dashboard = self.get_command(ctx, "dashboard")
+        more = dashboard.shell_complete(ctx, incomplete) if dashboard else []
+        return [*offered, *(item for item in more if item.value not in names)]

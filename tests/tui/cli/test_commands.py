@@ -45,6 +45,8 @@ def test_version_and_help() -> None:
     [
         ("slotview serve --ctx-s", ["--ctx-size"]),
         ("slotview --ctx-s", ["--ctx-size"]),
+        ("slotview --li", ["--listen"]),
+        ("slotview --help", ["--help"]),
         ("slotview dashboard -c 512 --kv-unified-", ["--kv-unified-per-slot"]),
         ("slotview attach --inter", ["--interval"]),
         ("slotview attach --ctx", []),
