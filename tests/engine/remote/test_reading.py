@@ -282,6 +282,9 @@ def test_props_of_2024_and_before() -> None:
     assert oldest is not None
     assert oldest.oldest
     assert oldest.n_slots is None
+    later = read_props({"assistant_name": "", "total_slots": 1, "default_generation_settings": {"n_ctx": 0}})
+    assert later is not None
+    assert (later.oldest, later.n_slots, later.n_ctx_slot) == (False, 1, None)
     assert read_props({"hello": 1}) is None
 
 
