@@ -1,10 +1,18 @@
-"""What a run of the tests says at its end."""
+"""How the tests are spread over processes, and what a run of them says at its end."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 import pytest
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process for some of the tests, which it runs at once, and for a real server, which wants all cores."""
+    is_some = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    return 0 if is_some or "LLAMA_SERVER_BIN" in os.environ else None
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
