@@ -88,7 +88,7 @@ class PromptStore:
     def load_better(self, slot: Slot, new: TokenIds) -> bool:
         """Put the entry that suits ``new`` better than the slot's own content into the slot.
 
-        Returns False when restoring failed: the slot is then empty and the entry stays.
+        Returns False when restoring failed: the entry stays, and the slot, whose cells are gone, is to be cleared.
         """
         best = self._find_better(slot, new)
         if best is None:
@@ -126,7 +126,6 @@ class PromptStore:
         return best
 
     def _tell_failure(self, slot: Slot, entry: StoredPrompt) -> None:
-        slot.n_tokens = 0
         self._log.library("E", f"state_read_meta: failed to find {len(entry.tokens)} available cells in kv cache")
         self._log.library("E", "state_seq_set_data: error loading state: failed to restore kv cache")
         self._log.srv("E", "load", f"failed to restore state with size {entry.n_bytes}")

@@ -183,6 +183,15 @@ def pool_log(c: Client) -> None:
     c.note("log", _log(_settled(c)))
 
 
+@scenario("the log of a prompt that the pool has no room for", "-c 256 -np 2 -kvu -lv 4", fresh=True)
+def store_log(c: Client) -> None:
+    c.complete(tokens(250, 1), 1)
+    c.complete([tokens(64, 2), tokens(85, 3)], 2)
+    c.complete(tokens(70, 1), 1)
+    c.complete("", 1)
+    c.note("log", [line for line in _log(_settled(c)) if "sampler" not in line])
+
+
 @scenario("the log of shifts", "-c 256 -np 1 --context-shift", fresh=True)
 def shift_log(c: Client) -> None:
     c.complete(tokens(200), 200, ignore_eos=True, leave_out=("content", "tokens"))
