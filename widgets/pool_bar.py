@@ -98,20 +98,21 @@ def _slot_bar(slot: SlotView, width: int) -> Line:
 
 
 def _legend(pool: KvPool, width: int) -> list[Line]:
-    """What the colours stand for, with numbers, and with shares if all that fits into one line."""
+    """What the colours stand for, with numbers, and with shares and more words as far as one line has room for them."""
     if pool.active is None and pool.cached is None:
         return []
-    long = flow(_entries(pool, pool.cells), width)
-    return long if len(long) == 1 else flow(_entries(pool, None), width)
+    wordings = ((pool.cells, "cached in idle slots"), (None, "cached in idle slots"), (None, "cached"))
+    legends = [flow(_entries(pool, whole, cached), width) for whole, cached in wordings]
+    return next((legend for legend in legends if len(legend) == 1), legends[-1])
 
 
-def _entries(pool: KvPool, whole: int | None) -> list[Line]:
+def _entries(pool: KvPool, whole: int | None, cached: str) -> list[Line]:
     """What is active, cached and free; "≈" marks sums over the slots, which may miss cells."""
     mark = "≈ " if pool.estimated else ""
     free: Line = (("free: unknown", "dim"),)
     return [
         _entry("generating", f"active {mark}", pool.active, whole),
-        _entry("cached", f"cached in idle slots {mark}", pool.cached, whole),
+        _entry("cached", f"{cached} {mark}", pool.cached, whole),
         free if pool.cells is None else _entry("faint", f"free {mark}", pool.free, whole, sign="□"),
     ]
 

@@ -55,9 +55,12 @@ def test_nothing_told_is_not_an_empty_pool() -> None:
     assert text == "pool: not told by this server"
 
 
-def test_shares_go_first_where_there_is_no_room() -> None:
-    text = pool(KvPool(True, 8192, (), 500, 7500), 60)
-    assert "■ active 500 · ■ cached in idle slots 7 500 · □ free 192" in text
+def test_shares_go_first_where_there_is_no_room_then_words_but_no_line_is_added_as_numbers_grow() -> None:
+    legends = [pool(KvPool(True, 8192, (), 500, 7500), width).splitlines()[1] for width in (60, 52)]
+    assert legends == [
+        "■ active 500 · ■ cached in idle slots 7 500 · □ free 192",
+        "■ active 500 · ■ cached 7 500 · □ free 192",
+    ]
 
 
 def test_two_lines_hold_the_bar_and_its_numbers() -> None:

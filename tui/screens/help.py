@@ -36,6 +36,7 @@ NUMBERS = (
     ("free", "KV cells without a token"),
     ("split", "each slot has cells of its own: n_ctx per slot = -c / -np, rounded up to 256"),
     ("unified", "all slots share one pool: one request may use all of it, all together may run out of it"),
+    ("paced as …", "each step takes as long as on that device (m4-9b: a 9B model on an Apple M4), not as long as here"),
     ("static batching", "a batch of requests is answered in full before the next begins (--batching static)"),
     ("average", "busy slots per decode: how many were served by one step, on average; near 1 = working one by one"),
     ("waiting", "requests for which no slot was free (deferred); they start in order, pinned ones first at their slot"),
