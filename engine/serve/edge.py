@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .body import MAX_BODY, UnreadableError
 from .cors import allowed_origin, is_skipped, preflight
 from .errors import outer_error
-from .heads import has_token, whole_number
+from .heads import Head, has_token, whole_number
 from .ranges import Ranges, lie_outside, read_ranges
 from .remarks import listen
 from .replies import json_reply
@@ -57,7 +57,7 @@ class Edge:
         In llama-server's order: OPTIONS, any request while the model is loading, one without a key.
         """
         if scope["method"] == "OPTIONS":
-            return Response(b"", headers=preflight(self._state.flags.http))
+            return Response(b"", headers=preflight(self._state.flags.http) | _end(scope))
         if self._state.host is None and scope["path"] != "/":
             return json_reply(outer_error("Loading model", "unavailable_error"), 503)
         keys = headers.get("authorization", ""), headers.get("x-api-key", "")
@@ -113,6 +113,12 @@ def _without_fragment(scope: Scope) -> Scope:
     if mark:
         return {**scope, "raw_path": raw_path, "path": unquote(raw_path.decode("ascii")), "query_string": b""}
     return {**scope, "query_string": scope["query_string"].partition(b"#")[0]}
+
+
+def _end(scope: Scope) -> dict[str, str]:
+    """The header of an answer that leaves a body unread which the client would have asked for leave to send."""
+    head = Head(b"", b"", scope["http_version"].encode(), scope["headers"])
+    return {"Connection": "close"} if head.expects else {}
 
 
 def _lack(headers: MutableHeaders, ranges: Ranges | None) -> bool:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from .body import UnreadableError, read_json
 from .errors import ApiError
 from .form import members, read_form
+from .heads import Head
 from .json_words import no_object
 from .params_json import Json
 from .query import LONGEST_QUERY_BODY, read_query
@@ -34,9 +35,10 @@ def read_first(handler: Handler) -> Handler:
     """A handler of a route: the body is read before it is asked, also where it has no use for one."""
 
     async def handle(request: Request) -> Response:
-        if request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
-            raise UnreadableError(415)
         data = await request.body()
+        has_body = bool(data) or _has_body(request)
+        if has_body and request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
+            raise UnreadableError(415)
         if _is_form(request) and _has_body(request):
             fields = read_form(data, request.headers["content-type"])
             if request.method == "POST":
@@ -62,8 +64,9 @@ def _media_type(request: Request) -> str:
 
 
 def _has_body(request: Request) -> bool:
-    """Whether a body was announced, and be it an empty one."""
-    return "content-length" in request.headers or "transfer-encoding" in request.headers
+    """Whether a body was announced; an empty one counts where a body belongs."""
+    head = Head(b"", b"", b"", request.scope["headers"])
+    return head.chunked or bool(head.length) or (request.method == "POST" and head.length is not None)
 
 
 async def read_named(request: Request) -> dict[str, str]:

@@ -121,6 +121,7 @@ class Wire:
     def _read(self) -> Reading[None]:
         """Yields the events of one request after the other, `MORE` where bytes lack, `WAIT` while one is answered."""
         while True:
+            self.is_head_request = False
             line = yield from self._line()
             if not line:  # one empty line may stand before a request
                 line = yield from self._line()

@@ -124,6 +124,19 @@ def lengths(c: Client) -> None:
         tell(c, post(LENGTH + expect, version=b"1.0"))
 
 
+@scenario("bodies that nobody reads")
+def unread(c: Client) -> None:
+    kinds = b"Content-Encoding: gzip\r\n", b"Content-Type: multipart/form-data; boundary=B\r\n"
+    for told, body in ((b"", b""), (b"Content-Length: 0\r\n", b""), (LENGTH, BODY), (CHUNKED, END)):
+        for kind in kinds:
+            for method, target in ((b"GET", b"/health"), (b"HEAD", b"/health"), (b"POST", b"/tokenize")):
+                tell(c, get(HOST + kind + told, method=method, target=target) + body)
+                if body:
+                    tell(c, get(HOST + kind + told + b"Connection: close\r\n", method=method, target=target) + body)
+        expecting = get(HOST + b"Expect: 100-continue\r\n" + told, method=b"OPTIONS")
+        tell(c, expecting, expecting + body + GET, get(method=b"HEAD") + b"no request")
+
+
 @scenario("bodies in chunks")
 def chunks(c: Client) -> None:
     one = b"f\r\n" + BODY + b"\r\n"

@@ -141,3 +141,22 @@ def test_a_client_that_is_still_sending_gets_the_answer_and_no_reset() -> None:
             link.sendall(b"x" * 100_000)
         rest = b"".join(iter(lambda: link.recv(65536), b""))
     assert rest.endswith(b'"code":404}}')
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "status"), [("GET", b"", 200), ("GET", b"x", 415), ("HEAD", b"", 200), ("POST", b"", 415)]
+)
+def test_a_compressed_body_is_refused_where_there_is_one(method: str, body: bytes, status: int) -> None:
+    headers = {"Content-Encoding": "gzip", "Content-Length": str(len(body))}
+    with Face() as face:
+        assert face.ask("/tokenize" if method == "POST" else "/health", body, method, headers).status == status
+
+
+def test_a_preflight_that_waits_for_leave_to_send_a_body_is_the_last_request() -> None:
+    with Face() as face:
+        ask = b"OPTIONS / HTTP/1.1\r\nContent-Length: 1\r\n%s\r\n"
+        for line, end in ((b"", b"Keep-Alive"), (b"Expect: 100-continue\r\n", b"Connection: close")):
+            with face.send(ask % line) as link:
+                answer = link.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 200")
+            assert end in answer

@@ -130,3 +130,16 @@ def test_an_answer_of_unknown_length_goes_out_in_chunks() -> None:
     assert wire.send(h11.Data(b"0123456789a")) == b"b\r\n0123456789a\r\n"
     assert wire.send(h11.Data(b"")) == b""
     assert wire.send(h11.EndOfMessage()) == b"0\r\n\r\n"
+
+
+def test_what_follows_a_head_request_is_none() -> None:
+    wire = Wire()
+    wire.receive_data(GET.replace(b"GET", b"HEAD"))
+    while wire.next_event() is not h11.PAUSED:
+        assert wire.is_head_request
+    wire.start_next_cycle()
+    wire.receive_data(b"no request")
+    wire.receive_data(b"")
+    with pytest.raises(h11.RemoteProtocolError):
+        wire.next_event()
+    assert not wire.is_head_request
