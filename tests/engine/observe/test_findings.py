@@ -89,6 +89,11 @@ def test_pins_that_leave_others_idle() -> None:
     finding = found(seen, "pins-leave-idle")
     assert finding.text == "pins hold 2 requests at slot 0 while slots 1, 2, 3 are idle"
     assert "idle-beside-waiting" not in keys(seen)
+    queue = WaitingView(2, (WaitingRequest(3), WaitingRequest(4, id_slot=4)))
+    seen = watch(look(float(t), *slots, waiting=queue) for t in range(4))
+    (finding,) = seen.findings
+    assert finding.key == "idle-beside-waiting"
+    assert finding.evidence == "slots 1, 2, 3 idle, 2 waiting; task 4 pinned to busy slot 0"
 
 
 def test_a_slot_never_used() -> None:
