@@ -167,6 +167,8 @@ def plan(
 ) -> None:
     """Run a workload in virtual time with several numbers of slots, split and unified, and compare.
 
+    Steps take as long as on the device named by --pace; --pace off measures this machine.
+
     \b
     A workload is one of
       burst n=8 prompt=61 answer=64        eight requests at once

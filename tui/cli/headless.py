@@ -42,20 +42,19 @@ def print_plan(workload: str, slots: str | None, words: Sequence[str]) -> None:
     from slotview.engine.lab.plan import run_plan, spread
     from slotview.engine.lab.report import format_plan
     from slotview.engine.lab.workload import WorkloadError, parse_workload
-    from slotview.engine.loading import StartError, bundled_model, core_options, facts_of_file
+    from slotview.engine.loading import StartError, bundled_model, core_options, facts_of_file, load
     from slotview.engine.pace import profile
 
     flags = read_flags(words, check=False)
     device = profile(flags.pace or DEFAULT_PACE)
-    if device is None:
-        fail(f"--pace {flags.pace}: a plan takes its times from a device; use --pace {DEFAULT_PACE}", 2)
     try:
         numbers = _numbers(slots, flags.launch.parallel)
         asked = parse_workload(workload)
         facts = facts_of_file(flags.model or str(bundled_model()))
+        model = load(flags) if device is None else None  # without a device, this machine is measured
     except (ValueError, WorkloadError, StartError) as error:
         fail(error, 2)
-    result = run_plan(spread(flags.launch, numbers), asked, device, facts, options=core_options(flags))
+    result = run_plan(spread(flags.launch, numbers), asked, device, facts, options=core_options(flags), model=model)
     if all(row.error for row in result.rows):
         fail(result.rows[0].error, 2)
     print(format_plan(result, shutil.get_terminal_size().columns))

@@ -87,7 +87,6 @@ def test_the_shell_offers_the_engines_options_where_they_are_taken(typed: str, o
         (("plan", "burst n=8", "--slots", "1,x"), "--slots 1,x: give whole numbers"),
         (("plan", "burst n=8", "--slots", "0,300"), "-np 0: invalid value for n_parallel"),
         (("plan", "burst n=8", "-c", "-5"), "-c -5: a context cannot be negative"),
-        (("plan", "burst n=8", "--pace", "off"), "--pace off: a plan takes its times from a device; use --pace m4-9b"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_two(words: tuple[str, ...], told: str) -> None:
@@ -248,3 +247,10 @@ def test_a_plan_tries_the_number_of_slots_that_was_given() -> None:
     usual = slotview("plan", "burst n=1 prompt=5 answer=2", "-c", "512", "-b", "3").stdout
     assert [line.split()[0] for line in usual.splitlines()[3:6]] == ["1", "2", "2"]
     assert "does not start: -c 512 -np 4 -b 3: -b 3: the batch must hold one token of each slot" in usual
+
+
+def test_a_plan_without_a_device_measures_this_machine() -> None:
+    done = slotview("plan", "burst n=2 prompt=5 answer=2", "--slots", "1", "-c", "512", "--pace", "off")
+    assert done.returncode == 0, done.stderr
+    assert "times of this machine, measured" in done.stdout
+    assert "2/2" in done.stdout
