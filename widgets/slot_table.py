@@ -99,10 +99,22 @@ class SlotTable(ColumnTable[SlotRow]):
         """Draw the slots of a look."""
         before, self._look = self._look, look
         self.set_class(not look.snapshot.health.is_live, "-stale")
-        set_title(self, _title(look.snapshot) + (" · busy first" if self.busy_first else ""))
+        self._set_title()
         if before.snapshot.slots != look.snapshot.slots:
             self.forget_columns()
         self.set_rows(self._sorted(look))
+
+    def on_resize(self) -> None:
+        """There may be room for all slots now, or no longer."""
+        self._set_title()
+
+    def _set_title(self) -> None:
+        """Say how many are busy and how they are sorted, or how else they could be if busy ones may be out of view."""
+        snapshot = self._look.snapshot
+        n_slots = len(snapshot.slots or ())
+        may_hide = n_slots > self._page and 0 < (snapshot.busy or 0) < n_slots
+        order = " · busy first" if self.busy_first else " · b: busy first" if may_hide else ""
+        set_title(self, _title(snapshot) + order)
 
     def _sorted(self, look: Look) -> list[SlotRow]:
         rate_of = look.observation.rates.get

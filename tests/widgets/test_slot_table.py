@@ -79,6 +79,19 @@ async def test_no_slots_and_untold_slots_are_not_the_same() -> None:
     assert "start it with --slots" in "\n".join(await shown(look(snapshot(None, facts=off))))
 
 
+async def test_the_key_for_busy_slots_is_told_where_some_are_out_of_view() -> None:
+    table = SlotTable()
+    async with hosting(table, size=(80, 24)) as pilot:
+        for n_slots, is_told in ((40, True), (4, False)):
+            table.show(look(snapshot(many(n_slots))))
+            await pilot.pause()
+            assert ("b: busy first" in screen_text(pilot)) is is_told
+        table.show(look(snapshot(many(20))))
+        await pilot.resize_terminal(80, 12)
+        await pilot.pause()
+        assert "b: busy first" in screen_text(pilot)
+
+
 async def test_busy_first_sorts_and_the_choice_stays_with_its_slot() -> None:
     table = SlotTable()
     async with hosting(table) as pilot:
@@ -90,7 +103,7 @@ async def test_busy_first_sorts_and_the_choice_stays_with_its_slot() -> None:
         assert ids == ["0", "5", "10", "15", "1"]
         assert table.chosen is not None
         assert table.chosen.slot.id == 7
-        assert "busy first" in screen_text(pilot)
+        assert "busy · busy first" in screen_text(pilot)
         await pilot.press("b")
         assert table.text.splitlines()[2].split()[0] == "1"
 
