@@ -16,11 +16,32 @@ from typing import Any
 
 import pytest
 
-__all__ = ["BUNDLED", "LlamaServer", "StartServer", "llama_server", "model_path"]
+__all__ = [
+    "BUNDLED",
+    "WHY_NOT",
+    "LlamaServer",
+    "StartServer",
+    "llama_server",
+    "model_path",
+    "needed_binary",
+    "real_binary",
+]
 
 BUNDLED = Path(__file__).resolve().parent.parent / "engine" / "model" / "data" / "slotview-1m.gguf"
+WHY_NOT = "LLAMA_SERVER_BIN names no llama-server"
 # One thread: on a busy machine, two that wait for each other are slower than one.
 _QUIET = ("--no-ui", "--no-warmup", "-t", "1", "-fit", "off")
+
+
+def real_binary() -> str:
+    """The program that `LLAMA_SERVER_BIN` names; "" if there is none."""
+    path = os.environ.get("LLAMA_SERVER_BIN", "")
+    return path if Path(path).is_file() else ""
+
+
+def needed_binary() -> str:
+    """The same for a test, which is skipped without it."""
+    return real_binary() or pytest.skip(WHY_NOT)
 
 
 def model_path() -> Path:
@@ -120,9 +141,7 @@ StartServer = Callable[..., LlamaServer]
 @pytest.fixture
 def llama_server(tmp_path: Path) -> Iterator[StartServer]:
     """Start servers with given flags; without ``model=None`` they serve `model_path`. All end with the test."""
-    binary = os.environ.get("LLAMA_SERVER_BIN")
-    if not binary or not Path(binary).is_file():
-        pytest.skip("LLAMA_SERVER_BIN names no llama-server")
+    binary = needed_binary()
     started: list[LlamaServer] = []
 
     def start(*flags: str, model: Path | str | None = "", env: dict[str, str] | None = None) -> LlamaServer:

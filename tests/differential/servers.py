@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["MODEL", "REAL", "Server", "free_port", "start"]
+from tests.real_server import WHY_NOT, real_binary
 
-REAL = os.environ.get("LLAMA_SERVER_BIN", "")
+__all__ = ["MODEL", "REAL", "WHY_NOT", "Server", "free_port", "start"]
+
+REAL = real_binary()
 MODEL = os.environ.get("SLOTVIEW_TEST_MODEL") or str(files("slotview.engine.model") / "data" / "slotview-1m.gguf")
 COMMANDS = {"real": (REAL,), "ours": (sys.executable, "-m", "slotview", "serve")}
 START_SECONDS = 60.0

@@ -11,11 +11,11 @@ from slotview.engine.flag import Kind
 from slotview.engine.flag_table import FLAGS, HARMLESS, OWN, REFUSED, REFUSED_VARIABLES
 from slotview.engine.flags import FlagError, parse_flags
 
-from .servers import REAL
+from .servers import REAL, WHY_NOT
 
 pytestmark = [
     pytest.mark.llama_server,
-    pytest.mark.skipif(not REAL, reason="LLAMA_SERVER_BIN names no llama-server"),
+    pytest.mark.skipif(not REAL, reason=WHY_NOT),
 ]
 
 OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w.-]*")

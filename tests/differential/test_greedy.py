@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .client import Client
-from .servers import REAL, Server, start
+from .servers import REAL, WHY_NOT, Server, start
 
 PROMPTS = (
     "A slot is", "The KV cache", "When a request waits", "Once upon a time", "The server", "Each token",
@@ -19,7 +19,7 @@ NEAR_TIE = 1e-2
 FLAGS = ("-c", "1024", "-np", "2", "-t", "1", "--no-warmup", "--no-ui")
 pytestmark = [
     pytest.mark.llama_server,
-    pytest.mark.skipif(not REAL, reason="LLAMA_SERVER_BIN names no llama-server"),
+    pytest.mark.skipif(not REAL, reason=WHY_NOT),
 ]
 
 

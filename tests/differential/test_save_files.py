@@ -8,11 +8,11 @@ import pytest
 
 from .cases.prompts import tokens
 from .client import Client
-from .servers import REAL, Server, start
+from .servers import REAL, WHY_NOT, Server, start
 
 pytestmark = [
     pytest.mark.llama_server,
-    pytest.mark.skipif(not REAL, reason="LLAMA_SERVER_BIN names no llama-server"),
+    pytest.mark.skipif(not REAL, reason=WHY_NOT),
 ]
 PROMPT = tokens(90, 4)
 

@@ -8,7 +8,7 @@ from . import cases
 from .listed import ROUNDING, listed_keys
 from .pairs import Pairs
 from .scenario import ALL, DIFFERS, Scenario
-from .servers import REAL
+from .servers import REAL, WHY_NOT
 
 assert cases.__all__
 
@@ -17,7 +17,7 @@ MOST_LISTED = 10
 
 
 @pytest.mark.llama_server
-@pytest.mark.skipif(not REAL, reason="LLAMA_SERVER_BIN names no llama-server")
+@pytest.mark.skipif(not REAL, reason=WHY_NOT)
 @pytest.mark.parametrize("scenario", ORDERED, ids=lambda scenario: scenario.name)
 def test_both_answer_the_same(scenario: Scenario, pairs: Pairs) -> None:
     result = pairs.run(scenario)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
@@ -13,7 +11,7 @@ from textual.widgets import Input
 from slotview.engine.context import LaunchFlags
 from slotview.engine.runner.backend import RunnerBackend
 from slotview.tui.app import SlotviewApp
-from tests.real_server import model_path
+from tests.real_server import model_path, needed_binary
 from tests.tui.helpers import run, text_of
 
 FLAGS = ("--no-ui", "--no-warmup", "-t", "1", "-fit", "off", "-np", "4", "-c", "8192")
@@ -32,9 +30,7 @@ async def wait_for(pilot: Pilot[None], words: str, seconds: float = 20.0) -> Non
 
 @pytest.mark.llama_server
 async def test_t_a_number_and_enter_restart_the_server_with_other_flags() -> None:
-    binary = os.environ.get("LLAMA_SERVER_BIN")
-    if not binary or not Path(binary).is_file():
-        pytest.skip("LLAMA_SERVER_BIN names no llama-server")
+    binary = needed_binary()
     backend = RunnerBackend(["-m", str(model_path()), *FLAGS], server_bin=binary)
     app = SlotviewApp(backend, refresh=0.1)
     try:

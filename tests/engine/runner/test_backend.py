@@ -17,7 +17,7 @@ from slotview.engine.runner.backend import RunnerBackend
 from slotview.engine.runner.process import free_port
 from slotview.engine.snapshot import HealthState, SlotState, Snapshot
 from tests.engine.remote.test_fire import finished, until
-from tests.real_server import model_path
+from tests.real_server import model_path, needed_binary
 
 pytestmark = pytest.mark.llama_server
 QUIET = ("--no-ui", "--no-warmup", "-t", "1", "-fit", "off")
@@ -27,9 +27,7 @@ StartChild = Callable[..., RunnerBackend]
 @pytest.fixture
 def child() -> Iterator[StartChild]:
     """Start children with given flags; all end with the test."""
-    binary = os.environ.get("LLAMA_SERVER_BIN")
-    if not binary or not Path(binary).is_file():
-        pytest.skip("LLAMA_SERVER_BIN names no llama-server")
+    binary = needed_binary()
     started: list[RunnerBackend] = []
 
     def start(*flags: str, model: Path | None = None) -> RunnerBackend:
