@@ -18,7 +18,7 @@ __all__ = ["Beside", "listen_beside", "split_address"]
 def split_address(text: str) -> tuple[str, int]:
     """``[HOST:]PORT``; the host defaults to this machine alone. Raises `ValueError`."""
     host, _, port = text.rpartition(":")
-    if not port.isdigit() or not 0 <= int(port) <= 65535:
+    if not (port.isascii() and port.isdecimal() and len(port) <= 5 and int(port) <= 65535):
         raise ValueError("give [HOST:]PORT with a port from 0 to 65535")
     return host.strip("[]") or "127.0.0.1", int(port)
 

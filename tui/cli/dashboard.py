@@ -27,7 +27,7 @@ def start_dashboard(words: Sequence[str], options: ScreenOptions, *, listen: str
     flags = read_flags(words)
     if not flags.pace:
         flags = replace(flags, pace=(saved.pace if saved and saved.pace else DEFAULT_PACE))
-    face = _http_face(listen, flags) if listen else None
+    face = None if listen is None else _http_face(listen, flags)
     backend = LocalBackend(flags, on_ready=face, served_at=face.address if face else None)
     open_dashboard(backend, options, saved)
     if backend.error:
