@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from typing import NoReturn
 
@@ -12,6 +13,8 @@ from .errors import ThrownError
 __all__ = ["MAX_BODY", "UnreadableError", "as_f32", "read_json", "write_json"]
 
 MAX_BODY = 100 * 1024 * 1024
+ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]|(u[dD][89a-fA-F])|.)")
+"""An escape in a string, or two that are one character; the group is there where half a character is escaped."""
 LONGEST_64_BITS = 20  # characters of a whole number
 
 
@@ -27,16 +30,13 @@ class UnreadableError(Exception):
 def read_json(data: bytes) -> object:
     """Parse a body. Raises `ApiError` 400 for what is not strict JSON in UTF-8."""
     try:
-        text = data.decode("utf-8-sig")
+        text = data.partition(b"\0")[0].decode("utf-8-sig")  # the C++ library ends at a zero
         parsed: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
-        text.encode("utf-8")
-        if "\\u" in text:
-            _refuse_surrogates(parsed)
+        if "\\u" in text and any(escape[1] for escape in ESCAPE.finditer(text)):
+            _fail("a surrogate without its partner")
         return parsed
     except UnicodeDecodeError as error:
         _fail(f"ill-formed UTF-8 byte at {error.start}")
-    except UnicodeEncodeError:
-        _fail("a surrogate without its partner")
     except RecursionError:
         _fail("nested too deep")
     except OverflowError as error:
@@ -65,19 +65,6 @@ def _finite(word: str) -> float:
     if math.isinf(value):
         raise OverflowError(f"number overflow parsing '{word}'")
     return value
-
-
-def _refuse_surrogates(value: object) -> None:
-    """Raise `UnicodeEncodeError` where an escape left half a character."""
-    if isinstance(value, str):
-        value.encode("utf-8")
-    elif isinstance(value, list):
-        for item in value:
-            _refuse_surrogates(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            key.encode("utf-8")
-            _refuse_surrogates(item)
 
 
 def write_json(value: object) -> str:

@@ -15,6 +15,8 @@ BROKEN = (
     b'{"prompt":"a",}',
     b'{"prompt":"b","prompt":"a","n_predict":1,"temperature":0}', b"\x00", b'{"a":' * 200 + b"1" + b"}" * 200, b"'a'",
     b'{"prompt":"a" /* x */}', b'{"prompt":"a\n"}', b'{"prompt":01}', b'{"prompt":"\\x"}', b"  ", b'{"prompt":"a\t"}',
+    b'{"content":"a"}\0 more', b'{"content":"a\0"}', b'{"content":"a","x":"\\udc00","x":1}', b'\0{"content":"a"}',
+    b'{"content":"\\ud83d\\ude00\\\\ud800"}', b'{"content":"\\uD83D\\uDE00\\uD83D"}',
     b'{"prompt":+1}', b'{"prompt":.5}', b'{"prompt":1.}', b'{"prompt":-}', b'{"prompt":Infinity}',
 )  # fmt: skip
 

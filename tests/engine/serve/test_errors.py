@@ -76,7 +76,7 @@ def test_a_refusal_says_what_is_wrong(face: Face, path: str, body: object, messa
     "body",
     [
         b"", b"{", b"nonsense", b'{"a":1} x', b'{"a":NaN}', b'{"prompt":"\xff\xfe"}', b'{"prompt":"\\ud800"}',
-        b"\x00" * 100,
+        b"\x00" * 100, b'{"x":"\\udc00","x":1}', b'{"x":"\\ud83d\\ude00\\ud83d"}', b'{"x":"\0"}',
         b"[" * 10_000 + b"]" * 10_000, b'{"x":' * 10_000 + b"1" + b"}" * 10_000, b"{" * 100_000, b'{"prompt":1e999}',
     ],
 )  # fmt: skip
@@ -85,6 +85,13 @@ def test_bodies_that_are_no_json_are_refused_in_the_error_form(face: Face, path:
     assert answer.status == 400
     assert list(answer.error) == ["code", "message", "type"]
     assert "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("text", "content"), [(b'"a"}\0', "a"), (b'"\\ud83d\\ude00"} \0{', "\U0001f600"), (b'"\\\\ud800"}', "\\ud800")]
+)
+def test_json_ends_at_a_zero_and_may_escape_a_whole_character(face: Face, text: bytes, content: str) -> None:
+    assert face.ask("/tokenize", b'{"content":' + text).json == face.ask("/tokenize", {"content": content}).json
 
 
 def test_json_within_a_text_is_refused_too_where_it_is_nested_too_deeply(face: Face) -> None:
