@@ -49,7 +49,7 @@ class Decoding:
         while self._offset < self._batch.n_tokens:
             n = min(self._n_batch, self._batch.n_tokens - self._offset)
             parts = self._batch.piece(self._offset, n)
-            torn = [slot for slot, first, _, _, _ in parts if slot.sequence.end != first]
+            torn = [slot for slot, first, _, _, _ in parts if slot.sequence.n_missing + slot.sequence.n != first]
             if torn:
                 self._refuse(min(torn, key=lambda slot: slot.id))
                 return None

@@ -96,14 +96,12 @@ class SamplingStep:
 
     def _with_children(self, rows: list[Row]) -> Sequence[Row]:
         """Add the children of parents that are there, with their parent's logits. In slot order."""
-        row_of = {slot.job.task: row for slot, row in rows if slot.job is not None and slot.phase == DONE_PROMPT}
         for parent in self._state.slots:
             if parent.phase != DONE_PROMPT or parent.job is None or not parent.job.children:
                 continue
             self._wake_children(parent, parent.job)
-            row = row_of.get(parent.job.task)
-            if row is not None:
-                rows += [(child, row) for child in self._state.slots if child.follows(parent.job.task)]
+            own = [row for slot, row in rows if slot is parent]
+            rows += [(child, row) for row in own for child in self._state.slots if child.follows(parent.job.task)]
         if any(a[0].id > b[0].id for a, b in pairwise(rows)):
             rows.sort(key=lambda pair: pair[0].id)
         return rows
