@@ -68,6 +68,12 @@ def test_requests_wait_for_a_slot() -> None:
     assert row.average_busy == pytest.approx(1.0)
 
 
+def test_95_of_100_wait_no_longer_than_is_said() -> None:
+    row = one(burst(20, Lengths(20), Lengths(11)), LaunchFlags(ctx_size=512, parallel=1))
+    assert row.wait is not None
+    assert row.wait_p95 == pytest.approx(row.wait * 18 / 9.5)  # they wait for 0, 1, 2 … 19 others
+
+
 def test_idle_time_is_jumped_over_and_counted() -> None:
     row = one(burst(1, Lengths(20), Lengths(11), times=2, every=3600.0), LaunchFlags(ctx_size=512, parallel=1))
     assert row.seconds == pytest.approx(3600.110, abs=0.01)
@@ -195,6 +201,9 @@ def test_the_table_fits_80_columns_and_takes_the_room_of_a_wide_terminal() -> No
     assert max(map(len, narrow)) <= 80
     assert [line.split() for line in narrow] == [line.split() for line in wide]
     assert len(wide[2]) > len(narrow[2])
+    seconds = {row.n_slots: row.seconds for row in eight.rows if row.is_sound and not row.unified}
+    assert eight.best is not None
+    assert eight.best.seconds == min(row.seconds or 0.0 for row in eight.rows) == seconds[8]
 
 
 def test_no_sound_candidate_is_said() -> None:

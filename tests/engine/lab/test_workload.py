@@ -44,6 +44,7 @@ def test_words_make_what_functions_make() -> None:
         ("", "nothing"),
         ("flood n=3", "no such workload: flood"),
         ("burst n", "n: write name=value"),
+        ("burst n=", "n=: write name=value"),
         ("burst n=zero", "n=zero"),
         ("burst n=0", "must be 1 to 100000"),
         ("burst n=1000 times=1000", "1e+06 requests"),

@@ -78,6 +78,21 @@ def test_progress_and_times_of_each_token(face: Face, path: str, total: int) -> 
     assert not [event for event in quiet if "prompt_progress" in event]
 
 
+def test_tokens_where_they_are_wanted_but_not_at_the_end_of_a_stream(face: Face) -> None:
+    assert face.ask(NATIVE, SHORT).json["tokens"] == []
+    answer = face.ask(NATIVE, SHORT | {"return_tokens": True}).json
+    assert answer["tokens"] == list(said(answer).encode())
+    events = face.ask(NATIVE, SHORT | {"return_tokens": True, "stream": True}).events
+    assert [event["tokens"] for event in events] == [*([letter] for letter in said(answer).encode()), []]
+
+
+@pytest.mark.parametrize("path", [NATIVE, TEXT])
+def test_the_event_that_completes_a_stop_word_has_times(face: Face, path: str) -> None:
+    second = said(face.ask(path, SHORT).json)[1]
+    events = face.ask(path, SHORT | {"stop": [second], "stream": True}).events
+    assert ["timings" in event for event in events] == [False, True, True]
+
+
 @pytest.mark.parametrize(("path", "n_told"), [(TEXT, 4), (CHAT, 1)])
 def test_the_native_answer_beside_openais(face: Face, path: str, n_told: int) -> None:
     wishes = {"verbose": True, "response_fields": ["content", "stop"]}
