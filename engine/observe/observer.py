@@ -112,8 +112,13 @@ class Observer:
         return is_new(self._answered, snapshot)
 
     def _check_continuity(self, snapshot: Snapshot, events: Sequence[Event]) -> None:
-        """Start afresh if the server did. A retune, or a model that woke up, does not count as a restart."""
+        """Start afresh if the server did. A retune, or a model that woke up, does not count as a restart, nor does a
+        recording that plays again.
+        """
         self._slept |= snapshot.health.state is HealthState.ASLEEP
+        plays_again = snapshot.is_replayed and snapshot.time < self._seen.time
+        if plays_again:
+            self._restarts = 0
         new = self._remains.without(snapshot)
         anew = counters_fell(self._seen.totals, new.totals)
         anew |= self._answered is not None and has_restarted(self._answered, new)
@@ -121,7 +126,7 @@ class Observer:
         if anew or retuned:
             self._life = self._life.after_retune() if retuned else _Life()
             self._broken = True
-            is_own_doing = retuned or self._slept or snapshot.poll is None
+            is_own_doing = retuned or plays_again or self._slept or snapshot.poll is None
             is_same = anew and is_same_run(self._answered or EMPTY, new)  # so far; the mark may be read later
             self._restarts += not (is_own_doing or is_same)
             self._answered = None

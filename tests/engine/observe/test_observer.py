@@ -203,6 +203,16 @@ def test_an_answer_older_than_the_one_before_is_of_another_run() -> None:
     assert watch([look(9.0, generating(0, 1, 50)), look(9.0, generating(0, 1, 60), seen_at=2.0)]).restarts == 1
 
 
+def test_a_recording_that_plays_again_counts_the_restarts_in_it_anew() -> None:
+    played = [
+        look(1.0, generating(0, 900, 5), is_replayed=True),
+        look(2.0, generating(0, 3, 5), is_replayed=True),
+    ]
+    assert watch(played).restarts == 1
+    assert watch([*played, played[0]]).restarts == 0
+    assert watch([*played, *played]).restarts == 1
+
+
 def test_a_younger_task_that_ran_first_is_no_restart() -> None:
     looks = [
         look(0.0, generating(0, 300, 5), generating(1, 315, 5)),
