@@ -132,11 +132,7 @@ class PromptStore:
         self._log.slot("W", "prompt_load", slot, "failed to load prompt from cache")
 
     def trim(self) -> None:
-        """Drop the oldest entries beyond the limits."""
-        while self._limit and len(self.entries) > 1 and self.n_bytes > self._limit:
-            oldest = self.entries.pop(0).n_bytes / MIB
-            text = f" - cache size limit reached, removing oldest entry (size = {oldest:.3f} MiB)"
-            self._log.srv("W", "update", text)
+        """Drop the oldest entries beyond the tokens allowed; `save` has seen to the bytes."""
         estimate = self._estimate()
         limit = max(self._n_ctx, estimate) if self._limit else self._n_ctx
         while len(self.entries) > 1 and self.n_tokens > limit:

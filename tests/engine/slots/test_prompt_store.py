@@ -127,6 +127,7 @@ def test_a_full_pool_keeps_the_entry_and_both_requests_end_with_the_pool() -> No
     desk.run()
     assert any("failed to find 300 available cells in kv cache" in line for line in desk.log(levels="E"))
     assert any("failed to restore state with size 6916352" in line for line in desk.log(levels="E"))
+    assert len(desk.log(levels="W", containing="| failed to load prompt from cache")) == 1
     assert [desk.failed(task).message for task in (busy, again)] == ["Context size has been exceeded."] * 2
     assert lengths(desk) == [300]
     alone = desk.answer([*store_of(desk).entries[0].tokens.tolist(), 99], n_predict=1)
