@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from slotview import __version__
+from slotview.engine.remote.once import ExitCode
 from slotview.tui.cli import main
 from slotview.tui.cli.help import misplaced_option
 from tests.fake_server import FakeServer, Reply, Request, error_reply
@@ -231,7 +232,12 @@ def test_a_taken_port_is_one_line() -> None:
     ],
 )
 def test_a_server_is_sent_the_key_that_was_meant_for_it(
-    words: list[str], environ: dict[str, str], sent: str, tmp_path: Path
+    refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    environ: dict[str, str],
+    sent: str,
+    tmp_path: Path,
 ) -> None:
     asked: list[str] = []
 
@@ -244,7 +250,9 @@ def test_a_server_is_sent_the_key_that_was_meant_for_it(
         plain = f'[servers.plain]\nurl = "{server.url}"\n'
         config.write_text(f'{plain}[servers.box]\nurl = "{server.url}"\napi_key_env = "BOX_KEY"\n')
         typed = [server.url if word == "URL" else word for word in words]
-        slotview("attach", *typed, "--once", environ={"SLOTVIEW_CONFIG": str(config), **environ})
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        assert refused("attach", *typed, "--once", config=config).returncode == ExitCode.KEY
     assert asked[0] == sent
 
 
