@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.serve.chat import ChatPrompt, read_chat
+from slotview.engine.serve.chat import ChatPrompt, ChatRules, read_chat
 from slotview.engine.serve.errors import ApiError
 from tests.engine.stub_model import ByteTokenizer
 
@@ -87,6 +87,8 @@ def test_messages_that_cannot_be_read(message: dict[str, object], status: int, w
 def test_calls_of_tools_are_shown_as_the_template_wants_them() -> None:
     messages = [ASK, call(**CALL), {"role": "tool", "content": "yes", "tool_call_id": "7", "name": ""}]
     assert read(CALLS, messages=messages).text == "user: Hi;assistant: f(a=1)7;tool: yes(7);"
+    unasked = read_chat({"messages": messages[:2]}, ByteTokenizer(), CALLS, ChatRules(prefills=False))
+    assert unasked.text == "user: Hi;assistant: f(a=1)7;"
     texts = CALLS.replace(ARGUMENTS, "{{ c.function.arguments }}")
     assert read(texts, messages=messages).text == """user: Hi;assistant: f({"a":1})7;tool: yes(7);"""
 
@@ -132,6 +134,37 @@ def test_a_last_answer_goes_on_two_lines_apart() -> None:
     assert prompt.text.endswith("<|im_start|>assistant\na\n\nb")
     assert prompt.reader.read(" c").content == "a\n\nb c"
     assert prompt.fields["generation_prompt"] == "<|im_start|>assistant\na\n\nb"
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "content", "told", "end"),
+    [
+        ("hm", "yes", True, "A:<t>hm</t>yes"),
+        ("", "yes", True, "A:<t></t>yes"),
+        ("hm", "", True, "A:<t>hm"),
+        ("hm", "", "content", "A:<t>hm</t>"),
+        ("hm", "yes", "reasoning_content", "A:<t>hm"),
+    ],
+)
+def test_an_answer_goes_on_with_its_thoughts(thoughts: str, content: str, told: object, end: str) -> None:
+    template = "{% for m in messages %}<t>{{ m.reasoning_content }}</t>{{ m.content }}{% endfor %}"
+    template += "{% if add_generation_prompt %}A:{% endif %}"
+    last = {"role": "assistant", "reasoning_content": thoughts, "content": content}
+    prompt = read(template, messages=[ASK, last], continue_final_message=told, add_generation_prompt=False)
+    assert prompt.text == f"<t></t>Hi{end}"
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{% for m in messages %}{{ m.content }};{% endfor %}", "a\nb;c;"),
+        ("{% for m in messages %}{% for p in m.content %}{{ p.text }},{% endfor %};{% endfor %}", "a,b,;c,;"),
+    ],
+)
+def test_a_template_sees_contents_as_it_takes_them(template: str, text: str) -> None:
+    parts = [{"type": "text", "text": text} for text in ("a", "b")]
+    messages = [{"role": "user", "content": parts}, {"role": "user", "content": "c"}]
+    assert read(template, messages=messages).text == text
 
 
 def test_probabilities_of_a_chat_become_those_of_a_completion() -> None:

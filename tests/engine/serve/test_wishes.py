@@ -93,14 +93,14 @@ def test_the_event_that_completes_a_stop_word_has_times(face: Face, path: str) -
     assert ["timings" in event for event in events] == [False, True, True]
 
 
-@pytest.mark.parametrize(("path", "n_told"), [(TEXT, 4), (CHAT, 1)])
-def test_the_native_answer_beside_openais(face: Face, path: str, n_told: int) -> None:
-    wishes = {"verbose": True, "response_fields": ["content", "stop"]}
+@pytest.mark.parametrize(("path", "n_told", "kind"), [(TEXT, 4, "Content-only"), (CHAT, 1, "peg-native")])
+def test_the_native_answer_beside_openais(face: Face, path: str, n_told: int, kind: str) -> None:
+    wishes = {"verbose": True, "response_fields": ["content", "generation_settings/chat_format"]}
     answer = face.ask(path, SHORT | wishes).json
-    assert answer["__verbose"] == {"content": said(answer), "stop": True}
+    assert answer["__verbose"] == {"content": said(answer), "generation_settings/chat_format": kind}
     assert list(answer)[-2:] == ["__verbose", "timings"]
     told = [
         event["__verbose"] for event in face.ask(path, SHORT | wishes | {"stream": True}).events if "__verbose" in event
     ]
     assert len(told) == n_told
-    assert told[-1] == {"content": "", "stop": True}
+    assert told[-1] == {"content": "", "generation_settings/chat_format": kind}
