@@ -24,10 +24,10 @@ def read_ranges(value: bytes) -> Ranges | None:
     for entry in entries:
         found = RANGE.fullmatch(entry)
         first, last = (None, None) if found is None else (_number(found[1]), _number(found[2]))
-        if (first is None and last is None) or (first is not None and first > LARGEST):
-            return None
         if last is not None and last > LARGEST:
             last = None
+        if (first is None and last is None) or (first is not None and first > LARGEST):
+            return None
         if first is not None and last is not None and first > last:
             return None
         ranges.append((first, last))

@@ -67,7 +67,7 @@ def headers(c: Client) -> None:
         b"Accept: ,,",
         b"Accept: a/b\r\nAccept: json", b"Accept: a/b;level=1;q=.5", b"Accept: a/b;q=-0", b"Accept: a/b; q=0.123456",
         b"Range: bytes=9-3", b"Range: x", b"Range: bytes=", b"Range: bytes=-", b"Range: bytes=a-b",
-        b"Range: bytes=0-1,x",
+        b"Range: bytes=0-1,x", b"Range: bytes=-9223372036854775807", b"Range: bytes=-9223372036854775808",
     ):  # fmt: skip
         tell(c, get(HOST + line + b"\r\n"), get(line + b"\r\n", b"1.0"))
     tell(

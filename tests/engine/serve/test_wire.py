@@ -75,6 +75,7 @@ def test_a_body_without_length_lasts_until_the_end_where_the_connection_closes_a
         b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
         CHUNKED + b"0x1\r\n", CHUNKED + b"1\r\nab\r\n",
         b"GET / HTTP/1.1\r\nAccept: json\r\n\r\n", b"GET / HTTP/1.1\r\nRange: bytes=3-1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nRange: bytes=-9223372036854775808\r\n\r\n",
         b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 101,
         b"GET / HTTP/1.1\r\nA: " + b"b" * 8190 + b"\r\n", b"a" * 32768,
     ],
