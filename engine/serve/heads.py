@@ -70,7 +70,7 @@ class Head(Struct):
     def chunked(self) -> bool:
         """Whether the body comes in chunks: the last coding of the last line counts."""
         codings = self.values(b"transfer-encoding")
-        return bool(codings) and codings[-1].rpartition(b",")[2].strip().lower() == b"chunked"
+        return [coding.lower() for coding in _entries(codings[-1:])[-1:]] == [b"chunked"]
 
     @property
     def length(self) -> int | None:

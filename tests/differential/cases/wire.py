@@ -143,7 +143,7 @@ def chunks(c: Client) -> None:
     tell(
         c, post(CHUNKED, one + END), post(CHUNKED, b"3\r\n" + BODY[:3] + b"\r\nC\r\n" + BODY[3:] + b"\r\n" + END + GET)
     )
-    for coding in (b"CHUNKED", b"gzip, chunked", b"identity", b"chunked, gzip", b"foo", b""):
+    for coding in (b"CHUNKED", b"gzip, chunked", b"identity", b"chunked, gzip", b"foo", b"", b",chunked ,, ", b","):
         tell(c, post(b"Transfer-Encoding: " + coding + b"\r\n", one + END))
     tell(c, post(CHUNKED + LENGTH, one + END), post(CHUNKED + CHUNKED, one + END), post(CHUNKED, one + END, b"1.0"))
     for size in (b"f;a=b", b"000F", b"0xf", b"-1", b"zz", b"5", b"f ", b"f\t;", b"", b"f" * 17, b"ff"):

@@ -48,6 +48,7 @@ def test_a_request_needs_no_host_and_may_come_byte_by_byte() -> None:
         (b"POST /x HTTP/1.1\r\n\r\nabc", b""),
         (CHUNKED + b"3;x=y\r\nabc\r\nA\r\n0123456789\r\n0\r\nX: y\r\n\r\n", b"abc0123456789"),
         (CHUNKED + b"3\r\nabc\r\n", None),
+        (b"POST /x HTTP/1.1\r\nTransfer-Encoding: x, Chunked ,,\r\n\r\n3\r\nabc\r\n0\r\n\r\n", b"abc"),
         (CHUNKED + b"0" * 30 + b"3\r\nabc\r\n0\r\n" + b"X: y\r\n" * 100 + b"\r\n", b"abc"),
         (b"POST /x HTTP/1.1\r\nContent-Length: " + b"0" * 5000 + b"3\r\n\r\nabc", b"abc"),
         (b"GET /x HTTP/1.1\r\nRange: bytes=1-" + b"9" * 5000 + b"\r\n\r\n", b""),
