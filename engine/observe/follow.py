@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..events import Event, TaskEnded
 from ..snapshot import SlotState, SlotView, Snapshot
 from .continuity import answered_at, expected_gap
+from .counted import Counted
 from .observation import SlotRate
 from .rates import WINDOW, Throughput
 from .stalls import PREFILL_AFTER, STALL_AFTER, has_begun
@@ -30,6 +31,7 @@ class Follower:
         self.processed = Throughput()
         self.n_begun = 0
         self.unseen = UnseenWork(WINDOW)
+        self._counted = Counted()
         self._at: float | None = None
         self._gone: dict[int, tuple[int | None, int | None]] = {}
 
@@ -58,8 +60,13 @@ class Follower:
             if growth is not None:
                 decoded += growth.decoded
                 self._processed(growth, at)
-        decoded += self.unseen.answer(snapshot.slots or (), left, at)
-        self.generated.add(at - elapsed, at, decoded)
+        reading = self._counted.reading(snapshot, self._at, at)
+        if reading is not None and self._counted.since is not None:
+            self.unseen.counted(self._counted.since)
+        tails = self.unseen.answer(snapshot.slots or (), left, at, elapsed if snapshot.poll is not None else 0.0)
+        ended = tails + sum(track.n_decoded or 0 for track in left)
+        self.generated.add(*self._counted.missing(reading, ended, at))
+        self.generated.add(at - elapsed, at, decoded + tails)
         self._at = at
         return left
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..snapshot import SlotView
 from .track import TaskTrack
@@ -13,6 +14,7 @@ from .track import TaskTrack
 __all__ = ["UnseenWork"]
 
 REMEMBERED = 512  # tasks whose end was told
+LONG = 1.5  # seconds in which a whole task may run in a slot between two others
 
 
 class _End(Struct, frozen=True):
@@ -27,13 +29,15 @@ class _End(Struct, frozen=True):
 class UnseenWork:
     """Notes the ends that nobody told, of the last ``window`` seconds.
 
-    What an idle slot holds shows how far its last task got, as long as the slot keeps it.
+    What an idle slot holds shows how far its last task got, as long as the slot keeps it. A counter that was read after
+    the end of a task has the rest.
     """
 
     def __init__(self, window: float) -> None:
         self._window = window
         self._ends: list[_End] = []
         self._tasks: dict[int, int | None] = {}
+        self._busy: set[int] = set()
         self._told: deque[int] = deque(maxlen=REMEMBERED)
 
     @property
@@ -51,13 +55,24 @@ class UnseenWork:
         self._told.append(task)
         self._ends = [end for end in self._ends if end.task != task]
 
-    def answer(self, slots: Sequence[SlotView], left: Iterable[TaskTrack], at: float) -> int:
-        """Take in an answer and the tasks that have left; return the tokens they are seen to have decoded at last."""
+    def answer(self, slots: Sequence[SlotView], left: Iterable[TaskTrack], at: float, gap: float) -> int:
+        """Take in an answer, ``gap`` seconds after the one before, and the tasks that have left.
+
+        Returns the tokens that these are seen to have decoded at last.
+        """
         self._ends = [end for end in self._ends if end.at > at - self._window]
         tracks = {track.slot: track for track in left}
+        if gap > LONG and self._tasks and any(slot.is_busy and slot.id not in self._busy for slot in slots):
+            self._note(_End(None, at, generated=True, processed=True))  # others may have run before
         more = sum(self._after(slot, tracks.get(slot.id), at) for slot in slots)
         self._tasks = {slot.id: slot.task for slot in slots}
+        self._busy = {slot.id for slot in slots if slot.is_busy}
         return more
+
+    def counted(self, since: float) -> None:
+        """Note that a counter has what was decoded by tasks that were gone after that time, up to the last answer."""
+        ends = (replace(end, generated=end.generated and end.at <= since) for end in self._ends)
+        self._ends = [end for end in ends if end.generated or end.processed]
 
     def _after(self, slot: SlotView, track: TaskTrack | None, at: float) -> int:
         """What was decoded in a slot since the answer before, by tasks that are over."""

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from slotview.engine.events import Retuned, TaskEnded
 from slotview.engine.observe.observer import Observer
 from slotview.engine.observe.recording import load_recording
-from slotview.engine.snapshot import Health, HealthState, PollView, ServerFacts, SlotView, Snapshot, Totals
+from slotview.engine.snapshot import (
+    EndpointState,
+    EndpointView,
+    Health,
+    HealthState,
+    PollView,
+    ServerFacts,
+    SlotView,
+    Snapshot,
+    Totals,
+)
 
 from .polls import POLL, generating, idle, look, prefilling, watch, watch_all
 
@@ -86,6 +97,19 @@ def test_an_idle_slot_still_shows_how_far_its_last_task_got() -> None:
 
 def test_a_slot_that_was_emptied_does_not_show_how_far_its_last_task_got() -> None:
     seen = watch([look(1.0, generating(0, 1, 100, n_tokens=120)), look(2.0, idle(0, 1, n_tokens=0))])
+    assert seen.generation_at_least
+
+
+def test_the_servers_counter_tells_of_answers_too_short_to_be_seen() -> None:
+    """Ten tokens in each second; what was counted is known one look later."""
+
+    def at(t: int) -> Snapshot:
+        ends = MappingProxyType({"metrics": EndpointView(EndpointState.OK, answered_at=t + 0.1)})
+        facts = ServerFacts(source="http://host:8080", endpoints=ends)
+        return look(t + 0.2, idle(0, t), seen_at=float(t), facts=facts, totals=Totals(predicted_tokens=10.0 * t))
+
+    seen = watch(map(at, range(1, 12)))
+    assert seen.generation_rate == pytest.approx(8.0, abs=0.5)
     assert seen.generation_at_least
 
 
