@@ -160,7 +160,9 @@ def complete(context: typer.Context, prompt: Annotated[str, typer.Argument(help=
 )
 def plan(
     context: typer.Context,
-    workload: Annotated[str, typer.Argument(help="burst n=8 …, or poisson rate=0.5 seconds=60 …")],
+    workload: Annotated[
+        list[str], typer.Argument(metavar="WORKLOAD", help="burst n=8 …, or poisson rate=0.5 seconds=60 …")
+    ],
     slots: Annotated[
         str | None, typer.Option("--slots", help="numbers of slots to try (default 1,2,4,8, or that of -np)")
     ] = None,
@@ -179,7 +181,7 @@ def plan(
     """
     from .headless import print_plan
 
-    print_plan(workload, slots, context.args)
+    print_plan(" ".join(workload), slots, context.args)
 
 
 @app.command()

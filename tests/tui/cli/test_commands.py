@@ -282,6 +282,13 @@ def test_a_plan_tries_the_number_of_slots_that_was_given() -> None:
     assert "does not start: -c 512 -np 4 -b 3: -b 3: the batch must hold one token of each slot" in usual
 
 
+def test_a_workload_needs_no_quotes() -> None:
+    quoted = slotview("plan", "burst n=2 prompt=5 answer=2", "-c", "512", "--slots", "1")
+    assert quoted.returncode == 0
+    assert slotview("plan", "burst", "n=2", "prompt=5", "-c", "512", "answer=2", "--slots", "1").stdout == quoted.stdout
+    assert "there is no such word" in slotview("plan", "burst", "n=2", "stray=1").stderr
+
+
 def test_a_plan_without_a_device_measures_this_machine() -> None:
     done = slotview("plan", "burst n=2 prompt=5 answer=2", "--slots", "1", "-c", "512", "--pace", "off")
     assert done.returncode == 0, done.stderr
