@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ..model.interface import TokenIds
 from ..model.sampling import Sampler
-from .slot import Earlier, Slot
+from .slot import Slot
 from .task import Timings, TokenProbs
 
 __all__ = ["Resume"]
@@ -27,7 +27,7 @@ class Resume(Struct, frozen=True, eq=False):
     last_nl_pos: int
     truncated: bool
     n_prompt_cached: int
-    earlier: Earlier
+    earlier: Timings
     started_at: int
     taken_at: int
 
@@ -49,7 +49,7 @@ class Resume(Struct, frozen=True, eq=False):
             last_nl_pos=slot.last_nl_pos,
             truncated=slot.truncated,
             n_prompt_cached=slot.n_prompt_cached,
-            earlier=_all_of(slot.timings()),
+            earlier=slot.timings(),
             started_at=slot.started_at,
             taken_at=now,
         )
@@ -68,7 +68,3 @@ class Resume(Struct, frozen=True, eq=False):
         slot.n_prompt_cached = self.n_prompt_cached
         slot.earlier = self.earlier
         slot.started_at = self.started_at + pause
-
-
-def _all_of(timings: Timings) -> Earlier:
-    return Earlier(timings.prompt_n, timings.prompt_us, timings.predicted_n, timings.predicted_us, timings.n_untimed)

@@ -152,9 +152,9 @@ class SamplingStep:
         assert job is not None
         slot.phase = GENERATING
         slot.n_gen += 1
-        if slot.n_gen == slot.earlier.n_gen + 1:
+        if slot.n_gen == slot.earlier.predicted_n + 1:
             slot.t_prompt_last = slot.t_printed = state.now
-            slot.n_gen_printed = slot.earlier.n_gen
+            slot.n_gen_printed = slot.earlier.predicted_n
         slot.t_gen_last = state.now
         if job.params.return_tokens:
             slot.generated.append(token)
