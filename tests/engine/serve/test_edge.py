@@ -7,7 +7,7 @@ import http.client
 import pytest
 
 from slotview.engine.flags import parse_flags
-from slotview.engine.serve.cors import allowed_origin, is_skipped
+from slotview.engine.serve.cors import allowed_origin, is_skipped, preflight
 
 from .face import Face
 
@@ -100,6 +100,7 @@ def test_whose_pages_may_ask(words: str, origin: str, allowed: str | None) -> No
     flags = parse_flags(words.split()).http
     assert allowed_origin(flags, origin) == allowed
     assert is_skipped(flags, origin) is (allowed is None)
+    assert preflight(flags)["Access-Control-Allow-Credentials"] == str("--no-cors-credentials" not in words).lower()
 
 
 def test_a_connection_stays_open_until_its_hundredth_answer() -> None:
@@ -126,10 +127,12 @@ def test_ranges_are_looked_at_and_the_whole_answer_is_sent() -> None:
 
 
 def test_fail_on_no_slot_fails_for_any_value_but_an_empty_one() -> None:
-    with Face("-c 8192 -np 1") as face:
+    endless = {"prompt": "a", "n_predict": 8000, "ignore_eos": True, "stream": True}
+    with Face("-c 16384 -np 2") as face, face.post("/completion", endless) as first:
+        assert first.recv(20).startswith(b"HTTP/1.1 200")
         assert face.ask("/slots?fail_on_no_slot=1").status == 200
-        with face.post("/completion", {"prompt": "a", "n_predict": 8000, "ignore_eos": True, "stream": True}) as link:
-            assert link.recv(20).startswith(b"HTTP/1.1 200")
+        with face.post("/completion", endless) as second:
+            assert second.recv(20).startswith(b"HTTP/1.1 200")
             statuses = [face.ask(f"/slots{query}").status for query in ("?fail_on_no_slot=0", "?fail_on_no_slot=", "")]
             assert statuses == [503, 200, 200]
 

@@ -94,6 +94,7 @@ def test_text_that_is_not_utf_8_is_told(content: bytes, why: str) -> None:
         (form((b"n", b"1")), "multipart/form-data; Boundary=b"),
         (form((b"n", b"1")).replace(b"--b", b"--" + b"b" * 71), f"multipart/form-data; boundary={'b' * 71}"),
         (form((b"n", b"1")).removesuffix(END), KIND),
+        (form((b"n", b"1"), (b"n", b"2")).replace(b"1\r\n--b\r\n", b"1\r\n--b?\r\n"), KIND),
         (form(), KIND),
         (b"--b\r\n" + END, KIND),
         (b"--b\r\n\r\nx\r\n--bad", KIND),

@@ -77,3 +77,11 @@ def test_refusals(face: Face, path: str, body: object, status: int, message: str
 
 def test_there_are_no_adapters(face: Face) -> None:
     assert face.ask("/lora-adapters").rows == []
+
+
+def test_a_model_is_known_by_its_aliases_and_tags() -> None:
+    with Face("-np 1 -a b,a --tags y,x") as face:
+        told = face.ask("/v1/models").json["data"]
+        assert isinstance(told, list)
+        assert [told[0][name] for name in ("id", "aliases", "tags")] == ["a", ["a", "b"], ["x", "y"]]
+        assert face.ask("/completion", {"prompt": "x", "n_predict": 1}).json["model"] == "a"
