@@ -47,6 +47,7 @@ POSTS: dict[str, Handler] = {
     "/apply-template": texts.apply_template,
     "/props": info.change_props,
     "/slots/": slot_action,
+    "/slots//": slot_action,
     "/slots/{slot}": slot_action,
     "/slots/{slot}/": slot_action,
     "/lora-adapters": absent.set_lora_adapters,

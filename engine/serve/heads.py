@@ -117,7 +117,7 @@ def whole_number(digits: bytes) -> int:
 
 def read_request_line(line: bytes) -> Head:
     """Read the first line. Raises `RefusedError`."""
-    words = [word for word in line.split(b" ") if word]
+    words = [word for piece in line.split(b" ") if (word := piece.strip(b"\t"))]
     if len(words) != 3 or words[0] not in METHODS or words[2] not in VERSIONS or not TARGET.fullmatch(words[1]):
         raise RefusedError("no request line")
     return Head(words[0], words[1], words[2].removeprefix(b"HTTP/"))

@@ -51,7 +51,26 @@ for flags in (
 @scenario("ids and names of actions", "-c 512 -np 2", fresh=True)
 def wrong(c: Client) -> None:
     c.complete(tokens(8), 2, id_slot=1)
-    for slot in ("9", "-1", "abc", "1x", "+1", "%201", "99999999999", "1.5", "0x1", "1/", "1/x", "00", ""):
+    for slot in (
+        "9",
+        "-1",
+        "abc",
+        "1x",
+        "+1",
+        "%201",
+        "99999999999",
+        "1.5",
+        "0x1",
+        "1/",
+        "1/x",
+        "00",
+        "",
+        "/",
+        "%2F",
+        "//",
+        "/1",
+        "1//",
+    ):
         c.ask(f"/slots/{slot}?action=erase", {}, step=f"erase {slot!r}")
         c.slots()
     for query in ("", "?action=", "?action=Erase", "?action=nothing", "?Action=erase", "?action=erase&action=save"):

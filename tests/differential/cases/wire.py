@@ -48,6 +48,7 @@ def versions(c: Client) -> None:
     for connection in (b"", b"Connection: keep-alive\r\n", b"Connection: Keep-Alive\r\n", b"Connection: close\r\n"):
         tell(c, get(connection, b"1.0"), post(LENGTH + connection, version=b"1.0"), get(HOST + connection) + GET)
     tell(c, b"GET /health\r\n\r\n", get(version=b"2.0"), get(version=b"1.2"), b"GET /health http/1.1\r\n\r\n")
+    tell(c, b"GET \t/health\t \tHTTP/1.1\t\r\n\r\n", b"\tGET\t /health HTTP/1.1\r\n\r\n", get(target=b"/he\talth"))
     tell(c, b"GET  /health HTTP/1.1\r\n\r\n", b"GET /health HTTP/1.1 \r\n\r\n", b"GET\t/health\tHTTP/1.1\r\n\r\n")
     tell(c, b"\r\n" + GET, b"\r\n\r\n" + GET, b" " + GET, b"\r\n", b"", b"GET /health HT")
     tell(c, get(target=b"http://x/health"), get(target=b"*"), get(target=b"/h\xc3\xa9"), get(target=b"/a\x7f"))

@@ -32,6 +32,13 @@ def body(*pieces: bytes) -> bytes | None:
     return b"".join(bytes(event.data) for event in found if isinstance(event, h11.Data))
 
 
+def test_tabs_around_the_words_of_the_first_line_are_nothing() -> None:
+    wire = Wire()
+    wire.receive_data(b"\tGET \t/health\t HTTP/1.1\t\r\n\r\n")
+    request = wire.next_event()
+    assert (request.method, request.target, request.http_version) == (b"GET", b"/health", b"1.1")
+
+
 def test_a_request_needs_no_host_and_may_come_byte_by_byte() -> None:
     request, end = events(*(bytes((byte,)) for byte in b"\r\n" + GET))
     assert isinstance(request, h11.Request)
