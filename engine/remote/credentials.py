@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from ..hiding import hiding
 from .address import Address, AddressError, Secret
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ class Credentials(Struct, frozen=True):
 
     def hide(self, text: str) -> str:
         """Remove them from a text, since some servers quote what they were sent in an error."""
-        for secret in filter(None, self._secrets()):
-            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", text)
-        return text
+        return hiding(filter(None, self._secrets()))(text)
 
     def _secrets(self) -> Iterator[str]:
         if self.key is not None:

@@ -23,6 +23,7 @@ from ..backend import (
 )
 from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
 from ..events import EventBatch, EventRing, Notice, Retuned, Severity
+from ..hiding import hiding
 from ..memory import total_memory
 from ..remote.backend import RemoteBackend
 from ..remote.patience import PATIENT, Patience
@@ -32,19 +33,17 @@ from .arguments import address_of, model_path, split_arguments, url_of, without_
 from .last_words import how_it_ended
 from .log_reader import LogReader
 from .process import ServerProcess, find_binary, free_port
-from .secrets import api_key_of, command_to_copy, hiding
+from .secrets import api_key_of, command_to_copy, secrets_of
 from .view import completed, lost_requests, lost_tokens
 
 __all__ = ["RunnerBackend"]
 
-INTERVAL = 0.5
-START_SECONDS = 600.0
+INTERVAL = 0.5  # seconds between two looks
+LONGEST_START = 600.0  # seconds
 ON_ITS_WAY = (HealthState.CONNECTING, HealthState.REFUSED, HealthState.LOADING, HealthState.NO_ANSWER)
 CAPABILITIES = Capabilities(fire=True, retune=RetuneMode.RESTART, slot_actions=True, save_files=True)
 WHEN_ENDED = Capabilities(retune=RetuneMode.RESTART)
-
-
-_STARTING = Health(HealthState.CONNECTING, "llama-server has not opened its port yet", "its log says how far it is")
+STARTING = Health(HealthState.CONNECTING, "llama-server has not opened its port yet", "its log says how far it is")
 
 
 class RunnerBackend:
@@ -60,7 +59,7 @@ class RunnerBackend:
         self._binary = find_binary(server_bin)
         self._flags, self._others = split_arguments(arguments, os.environ)
         self._host, self._port = address_of(self._others, os.environ)
-        self._hide = hiding(self._others, os.environ)
+        self._hide = hiding(secrets_of(self._others, os.environ))
         self._facts: ModelFacts | None = None
         self._model: str | None = None
         self._last_port: int | None = None
@@ -156,7 +155,7 @@ class RunnerBackend:
         if process.exit_code is not None:
             snapshot = replace(snapshot, health=self._ending(process), poll=None)
         elif snapshot.health.state is HealthState.REFUSED:
-            snapshot = replace(snapshot, health=_STARTING)
+            snapshot = replace(snapshot, health=STARTING)
         elif snapshot.health.state is HealthState.ROUTER and self._model is None:
             snapshot = replace(snapshot, health=replace(snapshot.health, advice="press m to choose one"))
         self._last = snapshot
@@ -222,7 +221,7 @@ class RunnerBackend:
         self._launch(flags)
         remote = self._remote
         assert remote is not None
-        remote.wait_until(lambda seen: seen.health.state not in ON_ITS_WAY or self._has_ended(), START_SECONDS)
+        remote.wait_until(lambda seen: seen.health.state not in ON_ITS_WAY or self._has_ended(), LONGEST_START)
         if self.latest().health.state in (*ON_ITS_WAY, HealthState.ENDED):
             raise BackendError(self.latest().health.message)
         summary = f"restarted with {' '.join(flags.arguments()) or 'default flags'}; it ended {lost_requests(before)}"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .arguments import option
 
-__all__ = ["api_key_of", "command_to_copy", "hiding"]
+__all__ = ["api_key_of", "command_to_copy", "secrets_of"]
 
 VARIABLES = {"--api-key": "LLAMA_API_KEY", "--hf-token": "HF_TOKEN", "-hft": "HF_TOKEN"}
 
@@ -30,14 +29,10 @@ def _api_keys(words: Sequence[str], environ: Mapping[str, str]) -> Iterator[str]
     yield from (line for line in lines if line and not line.startswith("#"))
 
 
-def hiding(words: Sequence[str], environ: Mapping[str, str]) -> Callable[[str], str]:
-    """A function that takes them out of a text: a script around the server may print its command line."""
-    tokens = (option(words, "--hf-token", "-hft"), environ.get("HF_TOKEN"))
-    secrets = sorted({*_api_keys(words, environ), *filter(None, tokens)}, key=len, reverse=True)
-    if not secrets:
-        return str
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, secrets))})(?!\w)")
-    return lambda text: pattern.sub("***", text)
+def secrets_of(words: Sequence[str], environ: Mapping[str, str]) -> Iterator[str]:
+    """All that no text may show: a script around the server may print its command line."""
+    yield from _api_keys(words, environ)
+    yield from filter(None, (option(words, "--hf-token", "-hft"), environ.get("HF_TOKEN")))
 
 
 def command_to_copy(words: Sequence[str]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slotview.engine.runner.secrets import api_key_of, command_to_copy, hiding
+from slotview.engine.hiding import hiding
+from slotview.engine.runner.secrets import api_key_of, command_to_copy, secrets_of
 
 
 def test_the_key_of_the_child(tmp_path: Path) -> None:
@@ -25,10 +26,10 @@ def test_all_keys_and_tokens_are_taken_out_of_a_text(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text("in(file\n")
     words = ["--api-key", "mine,not-mine", "--api-key-file", str(file), "-hft", "hf_1"]
-    hide = hiding(words, {"HF_TOKEN": "hf_2"})
+    hide = hiding(secrets_of(words, {"HF_TOKEN": "hf_2"}))
     told = "llama-server --api-key mine,not-mine -hft hf_1 hf_2 in(file undermined"
     assert hide(told) == "llama-server --api-key ***,*** -hft *** *** *** undermined"
-    assert hiding([], {})(told) == told
+    assert hiding(secrets_of([], {}))(told) == told
 
 
 def test_the_command_to_copy_has_no_secret_and_can_be_pasted() -> None:
