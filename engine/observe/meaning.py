@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..context import MAX_SLOTS
 from ..plural import plural
 from ..snapshot import HealthState, KvPool, SlotView, Snapshot, Totals, WaitingView
 from .words import count, percent
@@ -30,11 +31,13 @@ def busy_meaning(busy: int | None, n_slots: int | None, average: float | None, w
         return "the server does not show its slots"
     if average is not None and average <= NEAR_ONE and waiting and n_slots > 1 and busy < n_slots:
         return "near 1 while requests wait: concurrency is not the bottleneck"
+    if n_slots >= MAX_SLOTS and waiting and busy >= n_slots:
+        return f"all busy and requests wait: more than {MAX_SLOTS} slots there cannot be"
     if busy >= n_slots and waiting:
         return "all busy and requests wait: more slots would help while memory lasts"
     if waiting:
         return f"{plural(n_slots - busy, 'slot')} free, yet requests wait"
-    if average is not None and average >= NEAR_ALL * n_slots and n_slots > 1:
+    if average is not None and average >= NEAR_ALL * n_slots and 1 < n_slots < MAX_SLOTS:
         return "near the slot count: if requests wait, more slots help while memory lasts"
     if busy == 0:
         return "all slots idle"

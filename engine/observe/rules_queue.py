@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..context import MAX_SLOTS
 from ..plural import plural
 from ..snapshot import SlotView, WaitingRequest
 from .observation import Finding
@@ -25,7 +26,9 @@ def all_busy(scene: Scene) -> Finding | None:
         "all-busy",
         f"{_wait(scene.waiting)} for {'the only slot' if n == 1 else f'one of {n} slots'}",
         f"{busy} of {n} slots busy, {scene.waiting} waiting",
-        f"more slots (-np {n + 1} or above) start them sooner; give -c room for each",
+        f"more slots (-np {n + 1} or above) start them sooner; give -c room for each"
+        if n < MAX_SLOTS
+        else f"more than {MAX_SLOTS} slots there cannot be: shorter answers (-n) or another server",
         "information",
     )
 

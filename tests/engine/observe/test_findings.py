@@ -45,6 +45,12 @@ def test_one_request_waits_in_the_singular() -> None:
     assert finding.text == "1 request waits for the only slot"
 
 
+def test_no_more_slots_are_advised_than_there_can_be() -> None:
+    slots = [generating(number, number, 5) for number in range(256)]
+    finding = found(watch(look(float(t), *slots, waiting=4) for t in range(6)), "all-busy")
+    assert finding.advice.startswith("more than 256 slots there cannot be")
+
+
 def test_waiting_beside_an_average_near_one() -> None:
     slots = [generating(0, 1, 5), *[idle(slot, 9) for slot in range(1, 4)]]
     totals = Totals(busy_per_decode=1.05)

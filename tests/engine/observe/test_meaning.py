@@ -34,6 +34,8 @@ from .polls import look, prefilling
         (4, 4, 1.05, 4, "more slots would help while memory lasts"),
         (3, 4, 3.9, 0, "near the slot count: if requests wait, more slots help"),
         (1, 1, 1.0, 2, "more slots would help"),
+        (256, 256, 250.0, 9, "more than 256 slots there cannot be"),
+        (240, 256, 250.0, 0, "16 slots free"),
         (0, 4, None, None, "all slots idle"),
         (0, 4, 0.0, 0, "all slots idle"),
         (4, 4, 2.0, 0, "all slots busy, the queue is empty"),
