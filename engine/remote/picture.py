@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from ..context import LaunchFlags
+from ..context import LaunchFlags, pad256
 from ..pool_sums import possible_sizes, tokens_held
 from ..snapshot import (
     EndpointState,
@@ -125,7 +125,7 @@ def _waiting(known: Known) -> WaitingView:
         return WaitingView(why=_UNHEARD)
     if not known.is_ready:
         return WaitingView(why=_why_not_ready(known))
-    if known.metrics_every == 0:
+    if known.cadence.metrics_every == 0:
         return WaitingView(why="unknown (/metrics is not asked: --metrics-every 0)")
     count = known.deferred
     is_kept = count is not None and (known.link.up is False or state is EndpointState.UNKNOWN)
@@ -176,7 +176,7 @@ def _pool(known: Known, facts: ServerFacts) -> KvPool:
         active=active if told else None,
         cached=cached if told else None,
         estimated=told,
-        why=_why(known, told, candidates, cells),
+        why=_why(known, told, candidates, cells, is_capped=_is_capped(facts)),
     )
 
 
@@ -190,7 +190,13 @@ def _candidates(facts: ServerFacts) -> tuple[int, ...]:
     return sizes[:1] if facts.unified else sizes[-1:]
 
 
-def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | None) -> str | None:
+def _is_capped(facts: ServerFacts) -> bool:
+    """Whether a slot's limit may be less than its share of the pool: by the model, or by a size of its own (§2.1)."""
+    limit = facts.n_ctx_slot
+    return limit is not None and (limit == facts.n_ctx_train or limit != pad256(limit))
+
+
+def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | None, *, is_capped: bool) -> str | None:
     if known.props is None and known.slots is None:
         return _UNREPORTED if known.link.was_up else _UNHEARD
     ratio = known.totals.kv_ratio if known.state(Route.METRICS) is EndpointState.OK else None
@@ -201,7 +207,8 @@ def _why(known: Known, told: bool, candidates: tuple[int, ...], cells: int | Non
         return "this server does not report the tokens of its slots"
     if cells is None and candidates:
         unified, split = (f"{number:,}".replace(",", " ") for number in candidates)
-        return f"{unified} if unified, {split} if split: no endpoint says which"
+        more = ", or more" if is_capped else ""
+        return f"{unified} if unified, {split} if split{more}: no endpoint says which"
     return None if cells is not None else "no endpoint reports it"
 
 

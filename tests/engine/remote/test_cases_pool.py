@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from slotview.engine.remote.once import look_once
 from slotview.engine.snapshot import SlotState
 from tests.engine.remote.recorded import first_look, from_json, healthy, metrics, recorded, slot
 from tests.fake_server import FakeServer, Reply, json_reply
@@ -21,6 +22,17 @@ def test_c06_context_of_props_is_one_slots() -> None:
     assert snapshot.pool.unified is None
     assert snapshot.pool.candidates == (65536, 131072)
     assert snapshot.pool.why == "65 536 if unified, 131 072 if split: no endpoint says which"
+
+
+@pytest.mark.parametrize(("n_ctx", "more"), [(8192, True), (1000, True), (4096, False)])
+def test_c07_a_slot_whose_limit_is_the_models_or_its_own_may_share_a_larger_pool(n_ctx: int, more: bool) -> None:
+    """As with -c 65536 for a model of 8192, or with --kv-unified-per-slot 1000."""
+    models = json_reply({"data": [{"id": "m", "meta": {"n_ctx_train": 8192}}]})
+    routes = healthy(json_reply([slot(id_, n_ctx=n_ctx) for id_ in range(2)])) | {"/v1/models": models}
+    with FakeServer(routes) as server:
+        snapshot, _ = look_once(server.url)
+    assert snapshot.pool.candidates == (n_ctx, 2 * n_ctx)
+    assert (", or more: no endpoint says which" in (snapshot.pool.why or "")) is more
 
 
 def test_c06_one_slot_leaves_no_doubt_about_the_pool() -> None:
