@@ -35,10 +35,10 @@ def read_first(handler: Handler) -> Handler:
     """A handler of a route: the body is read before it is asked, also where it has no use for one."""
 
     async def handle(request: Request) -> Response:
-        data = await request.body()
-        has_body = bool(data) or _has_body(request)
-        if has_body and request.headers.get("content-encoding", "").lower() in COMPRESSIONS:
+        is_compressed = request.headers.get("content-encoding", "").lower() in COMPRESSIONS
+        if is_compressed and (_has_body(request) or await request.body()):
             raise UnreadableError(415)
+        data = await request.body()
         if _is_form(request) and _has_body(request):
             fields = read_form(data, request.headers["content-type"])
             if request.method == "POST":

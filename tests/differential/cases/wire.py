@@ -134,6 +134,7 @@ def unread(c: Client) -> None:
                 tell(c, get(HOST + kind + told, method=method, target=target) + body)
                 if body:
                     tell(c, get(HOST + kind + told + b"Connection: close\r\n", method=method, target=target) + body)
+        tell(c, post(CHUNKED + kinds[0], b"zz\r\n"), post(LENGTH + kinds[0], b""))
         expecting = get(HOST + b"Expect: 100-continue\r\n" + told, method=b"OPTIONS")
         tell(c, expecting, expecting + body + GET, get(method=b"HEAD") + b"no request")
 

@@ -155,6 +155,12 @@ def test_a_compressed_body_is_refused_where_there_is_one(method: str, body: byte
         assert face.ask("/tokenize" if method == "POST" else "/health", body, method, headers).status == status
 
 
+def test_a_compressed_body_is_refused_before_it_has_come() -> None:
+    head = b"POST /tokenize HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n"
+    with Face() as face, face.send(head) as link:
+        assert link.recv(100).startswith(b"HTTP/1.1 415")
+
+
 def test_a_preflight_that_waits_for_leave_to_send_a_body_is_the_last_request() -> None:
     with Face() as face:
         ask = b"OPTIONS / HTTP/1.1\r\nContent-Length: 1\r\n%s\r\n"
