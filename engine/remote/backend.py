@@ -81,11 +81,10 @@ class RemoteBackend:
         self._facts = facts
         self._clock = clock
         self._known = Knowledge(
-            Cadence(max(SHORTEST_INTERVAL, interval), backoff=backoff),
-            model=model or self._address.model,
-            metrics_every=metrics_every,
-            patience=patience,
-            hide=self._credentials.hide,
+            Cadence(max(SHORTEST_INTERVAL, interval), backoff=backoff, metrics_every=metrics_every),
+            patience,
+            model or self._address.model,
+            self._credentials.hide,
         )
         self._ring = EventRing()
         self._snapshot = Snapshot(time=clock(), facts=ServerFacts(source=self._address.shown))

@@ -11,11 +11,16 @@ _MOST_EXTRA = 5.0
 
 
 class Cadence:
-    """The gap between two looks at /slots, in seconds."""
+    """The gap between two looks at /slots, in seconds.
 
-    def __init__(self, interval: float, *, backoff: bool = True) -> None:
+    ``metrics_every``: seconds between reads of /metrics; None = with each look, 0 = never, as each read resets the
+    server's speed gauges for everyone.
+    """
+
+    def __init__(self, interval: float, *, backoff: bool = True, metrics_every: float | None = None) -> None:
         self.interval = interval
         self.backoff = backoff
+        self.metrics_every = metrics_every
         self.idle_gap: float | None = None  # None = there is work
         self._least = 0.0
 

@@ -42,13 +42,11 @@ class Knowledge(RunWatch):
     def __init__(
         self,
         cadence: Cadence,
-        *,
-        model: str | None = None,
-        metrics_every: float | None = None,
         patience: Patience = PATIENT,
+        model: str | None = None,
         hide: Callable[[str], str] = str,
     ) -> None:
-        super().__init__(cadence, model=model, metrics_every=metrics_every, patience=patience)
+        super().__init__(cadence, patience, model)
         self._hide = hide
         self._epoch = 1
         self._cut_at: float | None = None

@@ -38,22 +38,12 @@ _READY_WORDS = frozenset({"loaded", "ready", "sleeping", "running"})
 
 
 class Known:
-    """The facts. ``metrics_every``: seconds between reads of /metrics; None = with each look, 0 = never, as each read
-    resets the server's speed gauges for everyone.
-    """
+    """The facts. ``model``: which of a router's models is watched."""
 
-    def __init__(
-        self,
-        cadence: Cadence,
-        *,
-        model: str | None = None,
-        metrics_every: float | None = None,
-        patience: Patience = PATIENT,
-    ) -> None:
+    def __init__(self, cadence: Cadence, patience: Patience = PATIENT, model: str | None = None) -> None:
         self.cadence = cadence
         self.patience = patience
         self.chosen = model
-        self.metrics_every = metrics_every
         self.endpoints = {name: Endpoint(name) for name in Route}
         self.link = Link(patience)
         self.kind = ServerKind.UNKNOWN
@@ -154,7 +144,8 @@ class Known:
     @property
     def metrics_tell(self) -> bool:
         """Whether /metrics may be asked while nothing happens, and then shows that work begins."""
-        if self.metrics_every == 0 or (self.metrics_every or 0) > CAP or self.kind is ServerKind.SWAP:
+        every = self.cadence.metrics_every
+        if every == 0 or (every or 0) > CAP or self.kind is ServerKind.SWAP:
             return False
         if self.state(Route.METRICS) is not EndpointState.OK:
             return False
@@ -185,7 +176,7 @@ class Known:
     @property
     def _is_bare(self) -> bool:
         """Whether not even the counters can be read, as at a web server, or with a wrong path before the routes."""
-        unread = {*UNFIT, EndpointState.KEY} | ({EndpointState.UNKNOWN} if self.metrics_every == 0 else set())
+        unread = {*UNFIT, EndpointState.KEY} | ({EndpointState.UNKNOWN} if self.cadence.metrics_every == 0 else set())
         return self.state(Route.SLOTS) is EndpointState.ABSENT and self.state(Route.METRICS) in unread
 
     def heard_since(self, when: float, names: tuple[Route, ...] = tuple(Route)) -> bool:

@@ -23,15 +23,8 @@ class RunWatch(Known):
     ``events`` collects what happened until the caller takes it away.
     """
 
-    def __init__(
-        self,
-        cadence: Cadence,
-        *,
-        model: str | None = None,
-        metrics_every: float | None = None,
-        patience: Patience = PATIENT,
-    ) -> None:
-        super().__init__(cadence, model=model, metrics_every=metrics_every, patience=patience)
+    def __init__(self, cadence: Cadence, patience: Patience = PATIENT, model: str | None = None) -> None:
+        super().__init__(cadence, patience, model)
         self.events: list[Event] = []
         self._forget_run()
 

@@ -148,7 +148,7 @@ def _is_polled(known: Known) -> bool:
     props, slots, metrics = (known.endpoints[name] for name in (Route.PROPS, Route.SLOTS, Route.METRICS))
     if props.settled_at is None or props.state in (EndpointState.LOADING, EndpointState.KEY):
         return True
-    return slots.state not in _GONE or (metrics.state is EndpointState.OK and known.metrics_every is None)
+    return slots.state not in _GONE or (metrics.state is EndpointState.OK and known.cadence.metrics_every is None)
 
 
 def _running(known: Known, end: Endpoint, now: float) -> float:
@@ -213,7 +213,7 @@ def _may_look(known: Known, end: Endpoint) -> bool:
 def _metrics(known: Known, end: Endpoint, now: float) -> float:
     """/metrics: with each look at the slots while there is work, else between the looks."""
     slots = known.endpoints[Route.SLOTS]
-    if known.metrics_every == 0 or not known.is_ready or known.is_foreign or _is_gone(known, end):
+    if known.cadence.metrics_every == 0 or not known.is_ready or known.is_foreign or _is_gone(known, end):
         return _NEVER
     if (known.asleep and not known.look_wanted) or slots.state is EndpointState.UNKNOWN:
         return _NEVER
@@ -221,7 +221,7 @@ def _metrics(known: Known, end: Endpoint, now: float) -> float:
         return _again(end, _RARELY)
     if end.is_mute:  # while it is open, the slots are not asked
         return _again(end, _HALF_A_MINUTE)
-    return max(_again(end, known.metrics_every or 0.0), _metrics_beside(known, end, slots))
+    return max(_again(end, known.cadence.metrics_every or 0.0), _metrics_beside(known, end, slots))
 
 
 def _is_gone(known: Known, end: Endpoint) -> bool:

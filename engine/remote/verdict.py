@@ -219,7 +219,7 @@ def _without_slots(known: Known, why: str, advice: str) -> Health:
     metrics = known.state(Route.METRICS)
     if metrics is EndpointState.OK:
         return Health(HealthState.OK, f"{why}: only /metrics is shown", advice)
-    if metrics is EndpointState.UNKNOWN and known.metrics_every != 0:
+    if metrics is EndpointState.UNKNOWN and known.cadence.metrics_every != 0:
         return Health(HealthState.CONNECTING, f"{why}; asking /metrics")
     if metrics is EndpointState.OFF and known.state(Route.SLOTS) is EndpointState.OFF:
         text = f"{why} and without --metrics"

@@ -21,7 +21,7 @@ class Simulation:
 
     def __init__(self, server: Server, *, interval: float = 1.0, backoff: bool = True, latency: float = 0.002,
                  model: str | None = None, metrics_every: float | None = None) -> None:  # fmt: skip
-        self.known = Knowledge(Cadence(interval, backoff=backoff), model=model, metrics_every=metrics_every)
+        self.known = Knowledge(Cadence(interval, backoff=backoff, metrics_every=metrics_every), model=model)
         self.server = server
         self.latency = latency
         self.now = 0.0
