@@ -10,6 +10,8 @@ from slotview.engine.flags import parse_flags
 from slotview.engine.model.sampling_params import DEFAULT_SAMPLERS
 from slotview.engine.serve.errors import ApiError
 from slotview.engine.serve.params import RequestOptions, read_params
+from slotview.engine.serve.params_json import params_json
+from slotview.engine.serve.remarks import listen
 from tests.engine.stub_model import ByteTokenizer
 
 FULL_ORDER = (
@@ -108,10 +110,52 @@ def test_samplers_in_any_spelling() -> None:
     assert read({"samplers": 5}).params.sampling.samplers == DEFAULT_SAMPLERS
 
 
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("top_p", 0, 1),
+        ("min_p", 0, 1),
+        ("xtc_probability", 0, 1),
+        ("xtc_threshold", 0, 1),
+        ("mirostat", 0, 2),
+        ("top_k", 0, 9999),
+        ("temperature", 0, 9999),
+        ("adaptive_target", -9999, 1),
+    ],
+)
+def test_what_is_out_of_range_is_brought_into_it(name: str, low: int, high: int) -> None:
+    given = (-9999, low, high, 9999)
+    assert [getattr(read({name: value}).params.sampling, name) for value in given] == [low, low, high, high]
+
+
+def test_samplers_that_nobody_knows_are_remarked() -> None:
+    heard: list[str] = []
+    listen(heard.append)
+    read({"samplers": ["top_k", "Bogus"]})
+    read({"samplers": "k!"})
+    told = "unable to match sampler by"
+    assert heard == [
+        f"common_sampler_types_from_names: {told} name 'bogus'",
+        f"common_sampler_types_from_chars: {told} char '!'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stream", "asked", "expected"),
+    [(True, "deepseek-legacy", True), (False, "deepseek-legacy", False), (True, "deepseek", False)],
+)
+def test_thoughts_stand_in_the_content_of_old_streams(stream: bool, asked: str, expected: bool) -> None:
+    shown = params_json(read({"stream": stream, "reasoning_format": asked}).params, full=True)
+    assert (shown["reasoning_format"], shown["reasoning_in_content"]) == (asked, expected)
+
+
 def test_logit_bias_of_ids_texts_and_false() -> None:
-    bias = read({"logit_bias": [[5, 1], ["ab", False], [6, True], [999, 1], [7], "x"]}).params.sampling.logit_bias
+    pairs = [[5, 1], ["ab", False], [6, True], [999, 1], [-1, 1], [1.5, 1], [True, 1], [7], "x"]
+    bias = read({"logit_bias": pairs}).params.sampling.logit_bias
     assert bias == ((5, 1.0), (97, -math.inf), (98, -math.inf))
-    assert read({"logit_bias": {"5": 2, "a": -1}}).params.sampling.logit_bias == ((5, 2.0), (97, -1.0))
+    by_name = {"logit_bias": {"5": 2, "a": -1, "": 3}}
+    options = read_params(by_name, parse_flags([]), 2, ByteTokenizer(add_bos=True))
+    assert options.params.sampling.logit_bias == ((5, 2.0), (97, -1.0), (0, 3.0))
 
 
 def test_ignore_eos_forbids_every_end_token_after_the_own_bias() -> None:
