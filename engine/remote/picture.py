@@ -165,8 +165,9 @@ def _pool(known: Known, facts: ServerFacts) -> KvPool:
     """Sums over the slots. No endpoint reports the size of the pool (spec §10.3), so there are only candidates."""
     slots = known.slots or ()
     active, cached = tokens_held(slots, busy=True), tokens_held(slots, busy=False)
-    sums_tell = known.totals.kv_ratio is None or any(slot.n_tokens is not None for slot in slots)
-    told = active is not None and cached is not None and bool(slots) and sums_tell
+    some_tell = any(slot.n_tokens is not None for slot in slots)
+    are_unused = None not in (active, cached) and known.totals.kv_ratio is None
+    told = bool(slots) and (some_tell or are_unused)
     candidates = _candidates(facts)
     cells = candidates[0] if len(candidates) == 1 else None
     return KvPool(

@@ -65,6 +65,17 @@ def test_c13_sum_over_the_limit_of_one() -> None:
     assert pool.active < pool.candidates[1]
 
 
+def test_a_slot_without_its_tokens_costs_one_of_the_sums_only() -> None:
+    rows = [
+        slot(0, task=9, decoded=1, n_ctx=8192, n_prompt_tokens="many"),
+        slot(1, busy=False, n_ctx=8192, n_prompt_tokens=1500),
+    ]
+    with FakeServer(healthy(json_reply(rows))) as server:
+        pool = first_look(server).pool
+    assert (pool.active, pool.cached, pool.used) == (None, 1500, None)
+    assert pool.why == "8 192 if unified, 16 384 if split: no endpoint says which"
+
+
 def test_c15_active_and_idle_cached_tokens_are_apart() -> None:
     rows = [
         slot(0, busy=False, n_ctx=8192, n_prompt_tokens=6000),
