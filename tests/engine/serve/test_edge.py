@@ -117,7 +117,7 @@ def test_a_connection_stays_open_until_its_hundredth_answer() -> None:
 
 
 def test_ranges_are_looked_at_and_the_whole_answer_is_sent() -> None:
-    whole = ("0-3", "14-", "0-99", "-15", "0-1,1-2,2-3", "0-1,2-3,4-5,6-7")
+    whole = ("0-3", "14-", "0-99", "-15", "-1", "0-1,1-2,2-3", "0-1,2-3,4-5,6-7")
     lacking = ("15-", "-16", "-0", "0-1,1-2,2-3,3-4")
     with Face("-np 1") as face:
         for ranges in (*whole, *lacking):
