@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from ..events import Notice
-from ..snapshot import EndpointState, Totals
+from ..snapshot import EndpointState
 from .answer import UNREAD, Answer, Fault
 from .body import NotJsonError, parse_json
 from .cadence import Cadence
@@ -55,7 +55,7 @@ class Knowledge(RunWatch):
         """Forget everything about the watched model."""
         self.props, self.slots, self.slots_at = None, None, None
         self.told_ids, self.runs_over = frozenset(), {}
-        self.metrics, self.totals = {}, Totals()
+        self._forget_counters()
         self._forget_run()
         self._epoch += 1
 
@@ -197,7 +197,7 @@ class Knowledge(RunWatch):
             self._woke_up()
         elif old is not None and not slept and old.marker and facts.marker and old.marker != facts.marker:
             self._forget_counters()
-            self._restarted(now)
+            self._restarted(now, told_by_props=True)
         self._take_switches(facts, now)
         return True
 
@@ -239,9 +239,7 @@ class Knowledge(RunWatch):
         was_ready, self.models = self.is_ready, entries
         if was_ready and not self.is_ready:
             self._unloaded(now)
-            for name in MODEL_ROUTES:
-                if not self.endpoints[name].open:
-                    self.endpoints[name].forget()
+            self._ask_again(*MODEL_ROUTES)
 
     def _take_slots(self, body: object, now: float) -> bool:
         slots = read_slots(body, self.runs_over)

@@ -32,7 +32,7 @@ class RunWatch(Known):
         """Forget what was said before, so that nothing is compared with it."""
         self._comparable: tuple[SlotView, ...] = ()  # the last slots of the same run of the server
         self._counters = Totals()  # and its last counters
-        self._ids_fell = False
+        self._ids_began_again = False
         self._totals_at_look = Totals()
         self._start_mark: str | None = None
         self.turns = Turns()
@@ -43,17 +43,17 @@ class RunWatch(Known):
         self._comparable, self._totals_at_look = slots, self.totals
 
     def _notice_tasks(self, slots: tuple[SlotView, ...], now: float) -> None:
-        self._ids_fell = ids_began_again(self._comparable, slots)
-        if self._ids_fell:
+        self._ids_began_again = ids_began_again(self._comparable, slots)
+        if self._ids_began_again:
             self.turns.falls(now)
         if self.turns.are_taken(now):
             return
-        if self._ids_fell:
+        if self._ids_began_again:
             if self._start_mark or (self.props is not None and self.props.marker):
                 self.restart_suspected = True  # a mark that is new at each start will say for sure
             else:
                 self._forget_counters()
-                self._began_anew(now)
+                self._restarted(now)
         self.events.extend(task_events(self._comparable, slots, now))
 
     def _compare_totals(self, start_mark: str | None, now: float) -> None:
@@ -64,7 +64,7 @@ class RunWatch(Known):
         if fell:
             self.turns.falls(now)
         if fell or (mark and start_mark and mark != start_mark):
-            self._began_anew(now)
+            self._restarted(now)
         self._counters = self.totals
         self._weigh(now)
 
@@ -87,8 +87,7 @@ class RunWatch(Known):
         self.events.extend(lost_tasks(self._comparable, now))
         self._forget_run()
         self._forget_counters()
-        if self.props is not None:
-            self.props = replace(self.props, marker=None)
+        self._forget_mark()
 
     def _woke_up(self) -> None:
         """Note that a model was loaded again: fresh slots in the same server."""
@@ -102,27 +101,33 @@ class RunWatch(Known):
         """Forget what /metrics said of a run that is over."""
         self.metrics, self.totals = {}, Totals()
 
-    def _began_anew(self, now: float) -> None:
-        """Note that ids or counters show a restart: what /props said is of the run before."""
-        if self.turns.are_taken(now):
-            return
-        self._restarted(now)
+    def _forget_mark(self) -> None:
+        """Forget the mark that /props told of a run that is over: the next one is no second restart."""
         if self.props is not None:
-            self.props = replace(self.props, marker=None)  # a new one is no second restart
-        if not self.endpoints[Route.PROPS].open:
-            self.endpoints[Route.PROPS].forget()
+            self.props = replace(self.props, marker=None)
 
-    def _restarted(self, now: float) -> None:
-        """Note a restart: what was running is gone, and nothing may be compared with what was before."""
+    def _ask_again(self, *names: Route) -> None:
+        """Forget what endpoints said, so that they are asked anew, but for those whose answer is still due."""
+        for name in names:
+            if not self.endpoints[name].open:
+                self.endpoints[name].forget()
+
+    def _restarted(self, now: float, *, told_by_props: bool = False) -> None:
+        """Note a restart: what was running is gone, and nothing may be compared with what was before.
+
+        Unless /props told of it, what that said is of the run before.
+        """
         if self.turns.are_taken(now):
             return
         self.events.append(Notice(now, "server restarted: counters and task ids begin again", "warning"))
-        if not self._ids_fell:  # else the last look was at the new run already
+        if not self._ids_began_again:  # else the last look was at the new run already
             self.events.extend(lost_tasks(self._comparable, now))
             self._comparable = ()
         self._start_mark, self._counters = None, Totals()
-        if not self.endpoints[Route.MODELS].open:
-            self.endpoints[Route.MODELS].forget()
+        self._ask_again(Route.MODELS)
+        if not told_by_props:
+            self._forget_mark()
+            self._ask_again(Route.PROPS)
         self._totals_at_look = self.totals
         self.look_wanted = not self.asleep
         self.cadence.wake()
