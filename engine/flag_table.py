@@ -427,7 +427,7 @@ OWN = (
         ("--pace",),
         Kind.TEXT,
         "SLOTVIEW_PACE",
-        "device whose timing to imitate: m4-9b; off = as fast as possible",
+        "device whose timing to imitate: m4-9b, or one of the configuration file; off = as fast as possible",
     ),
     Flag("threads", ("-t", "--threads"), Kind.INT, "LLAMA_ARG_THREADS", "threads for matrix products; -1 = automatic"),
 )

@@ -14,6 +14,7 @@ from .flag_reader import FlagReader
 from .flag_values import FlagError
 from .flag_words import unescaped
 from .model.sampling_params import SamplingParams
+from .pace import PROFILES, DeviceProfile, profile
 
 __all__ = ["EngineFlags", "FlagError", "HttpFlags", "parse_flags"]
 
@@ -56,7 +57,7 @@ class HttpFlags(Struct, frozen=True):
 class EngineFlags(Struct, frozen=True):
     """Everything the engine can be started with. ``warnings``: lines to print before it starts.
 
-    ``debug``: the variables of `DEBUG` that are set and not 0.
+    ``profiles``: what ``pace`` can name. ``debug``: the variables of `DEBUG` that are set and not 0.
     """
 
     model: str = ""
@@ -83,8 +84,14 @@ class EngineFlags(Struct, frozen=True):
     warmup: bool = True
     batching: str = "continuous"
     pace: str = ""
+    profiles: Mapping[str, DeviceProfile] = PROFILES
     debug: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    @property
+    def device(self) -> DeviceProfile | None:
+        """The profile that ``pace`` names, None = off. Raises `UnknownProfileError`."""
+        return profile(self.pace, self.profiles)
 
 
 def parse_flags(words: Sequence[str], environ: Mapping[str, str] | None = None) -> EngineFlags:

@@ -25,7 +25,7 @@ from .events import EventBatch, EventRing, Notice
 from .flags import EngineFlags
 from .loading import StartError, build_core, core_options, load, model_facts, plan_for
 from .local_ticket import LocalTicket, task_params
-from .pace import microseconds, profile, seconds
+from .pace import microseconds, seconds
 from .retune_preview import preview_of
 from .snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, SlotDetails, Snapshot, WaitingView
 
@@ -55,7 +55,7 @@ class LocalBackend:
         served_at: str | None = None,
     ) -> None:
         self._flags = flags
-        self._profile = profile(flags.pace)
+        self._profile = flags.device
         self._on_ready = on_ready
         self._more_facts = _more_facts(flags, served_at)
         self._ring = EventRing()

@@ -14,7 +14,6 @@ __all__ = [
     "DeviceProfile",
     "StepWork",
     "UnknownProfileError",
-    "check_name",
     "microseconds",
     "profile",
     "seconds",
@@ -83,19 +82,13 @@ PROFILES: Mapping[str, DeviceProfile] = MappingProxyType(
 )
 
 
-def profile(name: str) -> DeviceProfile | None:
+def profile(name: str, profiles: Mapping[str, DeviceProfile] = PROFILES) -> DeviceProfile | None:
     """Find a profile by name; None for "off" or "", which mean no pacing. Raises `UnknownProfileError`."""
-    try:
-        return PROFILES.get(check_name(name) or "off")
-    except UnknownProfileError as error:
-        raise UnknownProfileError(f"--pace {name}: {error}") from None
-
-
-def check_name(name: str | None) -> str | None:
-    """Return a name that `profile` knows. Raises `UnknownProfileError`."""
-    if name not in (None, "", "off", *PROFILES):
-        raise UnknownProfileError(f"no such profile; use off or one of {', '.join(PROFILES)}")
-    return name
+    if name in ("", "off"):
+        return None
+    if name not in profiles:
+        raise UnknownProfileError(f"no such profile; use off or one of {', '.join(profiles)}")
+    return profiles[name]
 
 
 def microseconds() -> int:

@@ -11,7 +11,7 @@ from ..context_lines import plan_lines
 from ..events import EventBatch, EventRing, LogLine
 from ..host import EngineHost
 from ..loading import StartError, build_core, load
-from ..pace import microseconds, profile
+from ..pace import microseconds
 from .printer import LogPrinter
 from .start_lines import start_lines
 from .state import ServerState
@@ -38,7 +38,7 @@ class Loader(Thread):
         try:
             model = load(flags)
             core = build_core(flags, model, microseconds())
-            host = EngineHost(core, profile(flags.pace), EventRing(65536))
+            host = EngineHost(core, flags.device, EventRing(65536))
         except Exception as error:  # whatever it is, a server that never gets ready helps nobody
             why = str(error) if isinstance(error, StartError) else f"{type(error).__name__}: {error}"
             log.line("E", f"srv    load_model: failed to load model, '{name}': {why}")

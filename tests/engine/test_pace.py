@@ -24,5 +24,5 @@ def test_profiles_have_names_and_off_is_none() -> None:
     assert found is not None
     assert found.name == "m4-9b"
     assert profile("") is profile("off") is None
-    with pytest.raises(UnknownProfileError, match=r"^--pace x: no such profile; use off or one of m4-9b$"):
+    with pytest.raises(UnknownProfileError, match=r"^no such profile; use off or one of m4-9b$"):
         profile("x")

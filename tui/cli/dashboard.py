@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from .common import DEFAULT_PACE, fail, load_config, read_flags
 from .screen import ScreenOptions, chosen_theme, open_dashboard, run_app
 
@@ -24,9 +22,7 @@ def start_dashboard(words: Sequence[str], options: ScreenOptions, *, listen: str
     from slotview.engine.local import LocalBackend
 
     saved = load_config()
-    flags = read_flags(words)
-    if not flags.pace:
-        flags = replace(flags, pace=(saved.pace if saved and saved.pace else DEFAULT_PACE))
+    flags = read_flags(words, usual_pace=(saved and saved.pace) or DEFAULT_PACE)
     face = None if listen is None else _http_face(listen, flags)
     backend = LocalBackend(flags, on_ready=face, served_at=face.address if face else None)
     open_dashboard(backend, options, saved)
@@ -53,8 +49,7 @@ def start_demo(words: Sequence[str], options: ScreenOptions) -> None:
     from ..lessons.demo import DemoApp
 
     saved = load_config()
-    flags = read_flags([*DEMO_FLAGS, *words])
-    backend = LocalBackend(replace(flags, pace=flags.pace or DEFAULT_PACE))
+    backend = LocalBackend(read_flags([*DEMO_FLAGS, *words], usual_pace=DEFAULT_PACE))
     run_app(DemoApp(backend, theme=chosen_theme(options, saved)), backend)
 
 

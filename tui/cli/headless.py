@@ -43,10 +43,9 @@ def print_plan(workload: str, slots: str | None, words: Sequence[str]) -> None:
     from slotview.engine.lab.report import format_plan
     from slotview.engine.lab.workload import WorkloadError, parse_workload
     from slotview.engine.loading import StartError, bundled_model, core_options, facts_of_file, load
-    from slotview.engine.pace import profile
 
-    flags = read_flags(words, check=False)
-    device = profile(flags.pace or DEFAULT_PACE)
+    flags = read_flags(words, check=False, usual_pace=DEFAULT_PACE)
+    device = flags.device
     try:
         numbers = _numbers(slots, flags.launch.parallel)
         asked = parse_workload(workload)

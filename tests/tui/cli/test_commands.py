@@ -85,7 +85,7 @@ def test_the_shell_offers_the_engines_options_where_they_are_taken(typed: str, o
     [
         (("-np", "0"), "invalid value for n_parallel"),
         (("--foo",), "invalid argument: --foo"),
-        (("--pace", "warp"), "use off or one of m4-9b"),
+        (("--pace", "warp"), "--pace warp: no such profile; use off or one of m4-9b"),
         (("-c", "512", "-np", "257"), "at most 256"),
         (("sreve", "--help"), "there is no command 'sreve'; did you mean serve?"),
         (("xyz",), "there is no command 'xyz'; see slotview --help"),
@@ -138,6 +138,11 @@ def test_a_model_that_is_none_is_one_line(refused: Refused, tmp_path: Path) -> N
         ("metrics_every = inf", "metrics_every: Input should be a finite number"),
         ('pace = "warp"', "config.toml: pace: no such profile; use off or one of m4-9b"),
         ('[servers.class]\nurl = ""', "servers.class"),
+        ("[profiles.lab]\nper_slot = 3", "profiles.lab.step: is missing"),
+        ("[profiles.lab]\nstep = -1", "profiles.lab.step: Input should be greater than or equal to 0"),
+        ("[profiles.lab]\nstep = nan", "profiles.lab.step: Input should be"),
+        ("[profiles.off]\nstep = 1", "profiles: off means that nothing is paced"),
+        ('pace = "lap"\n[profiles.lab]\nstep = 1', "pace: no such profile; use off or one of m4-9b, lab"),
         ("[[", "not valid TOML"),
         pytest.param("theme = " + "[" * 10_000, "nested too deeply", id="deep"),
         ("colour = 'red'", "colour: there is no such setting"),
@@ -154,6 +159,16 @@ def test_a_wrong_configuration_names_the_file_and_the_field(
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
     assert "servers.class" in told or "config.toml" in done.stderr
+
+
+def test_a_device_of_ones_own_sets_the_pace(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('pace = "lab"\n[profiles.lab]\nstep = 1000\nper_slot = 500')
+    words = ("plan", "burst n=1 prompt=5 answer=11", "--slots", "1", "-c", "512", "--pace", "lab")
+    done = slotview(*words, environ={"SLOTVIEW_CONFIG": str(path)})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "times of lab" in done.stdout
+    assert " 15.0 s" in done.stdout  # ten steps after the first token
 
 
 def test_a_configuration_of_windows_is_read(tmp_path: Path) -> None:
