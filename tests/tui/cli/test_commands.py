@@ -168,7 +168,7 @@ def test_a_device_of_ones_own_sets_the_pace(tmp_path: Path) -> None:
     done = slotview(*words, environ={"SLOTVIEW_CONFIG": str(path)})
     assert (done.returncode, done.stderr) == (0, "")
     assert "times of lab" in done.stdout
-    assert " 15.0 s" in done.stdout  # ten steps after the first token
+    assert "(15.0 s)" in done.stdout  # ten steps after the first token
 
 
 def test_a_configuration_of_windows_is_read(tmp_path: Path) -> None:
