@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 
-from ..events import Event, Retuned, TaskEnded
+from msgspec.structs import replace
+
+from ..events import Event, Retuned
 from ..restart_signs import counters_fell
 from ..snapshot import EMPTY, HealthState, Snapshot
 from .continuity import Remains, answered_at, has_gap, has_restarted, is_new, is_same_run
@@ -13,22 +15,17 @@ from .findings import RULES, FindingKeeper
 from .follow import Follower
 from .history import CAPACITY, History
 from .memory import Memory
-from .observation import Finding, Observation, Point, SlotRate
+from .observation import NOTHING_OBSERVED, Observation, Point
 from .scene import Scene
 
 __all__ = ["Observer"]
-
-_NO_RATES: Mapping[int, SlotRate] = MappingProxyType({})
 
 
 class _Life:
     """Everything that belongs to one run of the server and ends with it."""
 
     def __init__(self, follower: Follower | None = None) -> None:
-        self.rates = _NO_RATES
-        self.generation_rate: float | None = None
-        self.prompt_rate: float | None = None
-        self.generation_at_least = self.prompt_at_least = False
+        self._speeds = NOTHING_OBSERVED
         self._follower = follower or Follower()
         self._memory = Memory()
         self._keeper = FindingKeeper(RULES)
@@ -45,39 +42,45 @@ class _Life:
     def answer(self, snapshot: Snapshot) -> None:
         """Take in a new report about the slots, or that they are not reported."""
         if snapshot.slots is None:
-            self.rates, self.generation_rate, self.prompt_rate = _NO_RATES, None, None
-            self.generation_at_least = self.prompt_at_least = False
+            self._speeds = NOTHING_OBSERVED
             return
-        self._memory.answer(snapshot, self._follower.answer(snapshot))
-        self.rates = MappingProxyType(dict(self._follower.rates(snapshot.slots)))
-        self.generation_rate = self._follower.generation_rate()
-        self.prompt_rate = self._follower.prompt_rate(snapshot.slots)
-        self.generation_at_least = self._follower.unseen.generated
-        self.prompt_at_least = self._follower.unseen.processed
+        follower = self._follower
+        self._memory.answer(snapshot, follower.answer(snapshot))
+        self._speeds = Observation(
+            rates=MappingProxyType(dict(follower.rates(snapshot.slots))),
+            prompt_rate=follower.prompt_rate(snapshot.slots),
+            generation_rate=follower.generation_rate(),
+            prompt_at_least=follower.unseen.processed,
+            generation_at_least=follower.unseen.generated,
+        )
 
     def point(self, snapshot: Snapshot, *, break_before: bool) -> Point:
         """The current moment, for the charts."""
+        speeds = self._speeds
         return Point(
             time=answered_at(snapshot),
             busy=snapshot.busy,
             waiting=snapshot.waiting.count,
-            prompt_rate=self.prompt_rate,
-            generation_rate=self.generation_rate,
-            prompt_at_least=self.prompt_at_least,
-            generation_at_least=self.generation_at_least,
+            prompt_rate=speeds.prompt_rate,
+            generation_rate=speeds.generation_rate,
+            prompt_at_least=speeds.prompt_at_least,
+            generation_at_least=speeds.generation_at_least,
             pool_used=snapshot.pool.used,
-            slot_rates=MappingProxyType({slot: rate.generation for slot, rate in self.rates.items()}),
+            slot_rates=MappingProxyType({slot: rate.generation for slot, rate in speeds.rates.items()}),
             break_before=break_before,
         )
 
-    def findings(self, snapshot: Snapshot, points: Sequence[Point]) -> tuple[Finding, ...]:
-        """The current findings."""
-        follower = self._follower
-        return self._keeper.update(Scene(snapshot, self.rates, follower.tracks, self._memory, points, follower.n_begun))
-
-    def ended(self) -> tuple[TaskEnded, ...]:
-        """The tasks that left recently."""
-        return tuple(departure.event for departure in self._memory.departures.latest())
+    def conclude(self, snapshot: Snapshot, points: tuple[Point, ...], restarts: int) -> Observation:
+        """All conclusions; ``points`` are those of this life and of those before."""
+        follower, rates = self._follower, self._speeds.rates
+        scene = Scene(snapshot, rates, follower.tracks, self._memory, points, follower.n_begun)
+        return replace(
+            self._speeds,
+            history=points,
+            findings=self._keeper.update(scene),
+            restarts=restarts,
+            ended=tuple(departure.event for departure in self._memory.departures.latest()),
+        )
 
 
 class Observer:
@@ -103,7 +106,7 @@ class Observer:
             life.answer(snapshot)
             self._history.add(life.point(snapshot, break_before=self._broken))
             self._answered, self._broken = self._remains.without(snapshot), False
-        return self._conclude(snapshot)
+        return life.conclude(snapshot, self._history.points, self._restarts)
 
     def _is_answer(self, snapshot: Snapshot) -> bool:
         """Whether the slots were reported anew, and by the present run of the server."""
@@ -120,32 +123,20 @@ class Observer:
         if plays_again:
             self._restarts = 0
         new = self._remains.without(snapshot)
-        anew = counters_fell(self._seen.totals, new.totals)
-        anew |= self._answered is not None and has_restarted(self._answered, new)
         retuned = any(isinstance(event, Retuned) for event in events)
-        if anew or retuned:
+        if retuned or self._is_another_run(new):
+            goes_on = retuned or is_same_run(self._answered or EMPTY, new)  # so far; the mark may be read later
+            self._restarts += not (goes_on or plays_again or self._slept or snapshot.poll is None)
+            self._remains = Remains() if goes_on else Remains.of(self._seen, snapshot)
             self._life = self._life.after_retune() if retuned else _Life()
-            self._broken = True
-            is_own_doing = retuned or plays_again or self._slept or snapshot.poll is None
-            is_same = anew and is_same_run(self._answered or EMPTY, new)  # so far; the mark may be read later
-            self._restarts += not (is_own_doing or is_same)
-            self._answered = None
-            self._remains = Remains() if retuned or is_same else Remains.of(self._seen, snapshot)
+            self._answered, self._broken = None, True
             new = self._remains.without(snapshot)
         if snapshot.health.state is HealthState.OK:
             self._slept = False
         self._seen = new
 
-    def _conclude(self, snapshot: Snapshot) -> Observation:
-        life, points = self._life, self._history.points
-        return Observation(
-            rates=life.rates,
-            prompt_rate=life.prompt_rate,
-            generation_rate=life.generation_rate,
-            prompt_at_least=life.prompt_at_least,
-            generation_at_least=life.generation_at_least,
-            history=points,
-            findings=life.findings(snapshot, points),
-            restarts=self._restarts,
-            ended=life.ended(),
-        )
+    def _is_another_run(self, new: Snapshot) -> bool:
+        """Whether counters or slots began again."""
+        if counters_fell(self._seen.totals, new.totals):
+            return True
+        return self._answered is not None and has_restarted(self._answered, new)
