@@ -46,11 +46,9 @@ class Follower:
 
     def answer(self, snapshot: Snapshot) -> list[TaskTrack]:
         """Take in an answer about the slots; return the tracks of tasks that are no longer there."""
-        at = answered_at(snapshot)
-        first = self._at is None
+        at, interval = answered_at(snapshot), expected_gap(snapshot)
         elapsed = 0.0 if self._at is None else at - self._at
-        interval = expected_gap(snapshot)
-        if first:
+        if self._at is None:
             self.generated.begin(at)
             self.processed.begin(at)
         left: list[TaskTrack] = []
@@ -60,15 +58,18 @@ class Follower:
             if growth is not None:
                 decoded += growth.decoded
                 self._processed(growth, at)
-        reading = self._counted.reading(snapshot, self._at, at)
-        if reading is not None and self._counted.since is not None:
-            self.unseen.counted(self._counted.since)
-        tails = self.unseen.answer(snapshot.slots or (), left, at, elapsed if snapshot.poll is not None else 0.0)
-        ended = tails + sum(track.n_decoded or 0 for track in left)
-        self.generated.add(*self._counted.missing(reading, ended, at))
-        self.generated.add(at - elapsed, at, decoded + tails)
+        decoded += self._after_the_last_look(snapshot, left, at, elapsed)
+        self.generated.add(at - elapsed, at, decoded)
         self._at = at
         return left
+
+    def _after_the_last_look(self, snapshot: Snapshot, left: list[TaskTrack], at: float, elapsed: float) -> int:
+        """Add what the server counted of tasks that are over; return what their slots show they decoded at last."""
+        tails = self.unseen.answer(snapshot.slots or (), left, at, elapsed if snapshot.poll is not None else 0.0)
+        ended = tails + sum(track.n_decoded or 0 for track in left)
+        self.generated.add(*self._counted.answer(snapshot, self._at, at, ended))
+        self.unseen.counted(self._counted.since, at)
+        return tails
 
     def _slot(self, slot: SlotView, at: float, elapsed: float, interval: float, left: list[TaskTrack]) -> Growth | None:
         track = self.tracks.get(slot.id)

@@ -69,9 +69,9 @@ class UnseenWork:
         self._busy = {slot.id for slot in slots if slot.is_busy}
         return more
 
-    def counted(self, since: float) -> None:
-        """Note that a counter has what was decoded by tasks that were gone after that time, up to the last answer."""
-        ends = (replace(end, generated=end.generated and end.at <= since) for end in self._ends)
+    def counted(self, since: float, until: float) -> None:
+        """Note that a counter has what was decoded by the tasks that ended between these times."""
+        ends = (replace(end, generated=end.generated and not since < end.at < until) for end in self._ends)
         self._ends = [end for end in ends if end.generated or end.processed]
 
     def _after(self, slot: SlotView, track: TaskTrack | None, at: float) -> int:
