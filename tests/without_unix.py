@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import sysconfig
+import time
 
 LIBRARIES = (
     "gguf httpx httpcore jinja2 msgspec multiprocessing numpy platformdirs plotext pydantic starlette.applications"
@@ -29,8 +30,9 @@ GONE: dict[str, dict[object, str]] = {
         signal: "SIGHUP SIGKILL SIGSTOP SIGUSR1 SIGUSR2 SIGTSTP SIGCONT SIGCHLD SIGPIPE SIGWINCH SIGQUIT SIGALRM"
         " SIGTTOU SIGTTIN pthread_sigmask alarm setitimer",
         socket: "AF_UNIX",
+        time: "clock_gettime clock_gettime_ns CLOCK_MONOTONIC CLOCK_BOOTTIME CLOCK_REALTIME tzset",
     },
-    "darwin": {os: "sched_getaffinity pidfd_open posix_fallocate", signal: "SIGPWR"},
+    "darwin": {os: "sched_getaffinity pidfd_open posix_fallocate", signal: "SIGPWR", time: "CLOCK_BOOTTIME"},
 }
 
 
