@@ -167,7 +167,8 @@ class Knowledge(RunWatch):
             return end.hears(now)
         if (status := status_inside(body)) is not None:
             return self._settle_refusal(end, answer, status, now)
-        return end.hears(now, EndpointState.BAD, self._hide(words_of(body) or "JSON of another kind"))
+        kind = "an empty list" if body == [] else "JSON of another kind"
+        return end.hears(now, EndpointState.BAD, self._hide(words_of(body) or kind))
 
     def _is_health_word(self, end: Endpoint, body: object, now: float) -> bool:
         """Take in a health object with an error status: loading, all slots busy, or failed (2024)."""

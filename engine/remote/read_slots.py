@@ -36,7 +36,7 @@ def read_slots(answer: object, over: Mapping[int, LastRun] = _NO_RUNS) -> tuple[
     if rows is None:
         return None
     objects = _objects(rows)
-    if rows and all(_is_busy(row) is None for row in objects):
+    if all(_is_busy(row) is None for row in objects):  # also of none at all: a server has one slot at least
         return None
     return tuple(_slot(row, id_, over.get(id_)) for row, id_ in zip(objects, _ids(objects), strict=True))
 

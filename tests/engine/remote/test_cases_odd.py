@@ -206,6 +206,13 @@ def test_half_a_waiting_request_is_not_known() -> None:
     assert (found["waiting"]["count"], found["totals"]["processing"]) == (None, None)
 
 
+def test_a_server_with_no_slot_at_all_is_not_called_idle() -> None:
+    with FakeServer(healthy(json_reply([]))) as server:
+        found, code = snapshot_once(server.url)
+    assert (code, found["busy"]) == (ExitCode.FAILED, None)
+    assert found["health"]["message"] == "/slots is unreadable: an empty list"
+
+
 def test_slots_of_different_sizes_have_no_common_limit() -> None:
     rows: Route = json_reply([slot(0, n_ctx=1024), slot(1, n_ctx=4096)])
     with FakeServer(healthy(rows)) as server:
