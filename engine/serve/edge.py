@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .body import MAX_BODY, UnreadableError
 from .cors import allowed_origin, is_skipped, preflight
 from .errors import outer_error
-from .heads import Head, has_token, whole_number
+from .heads import Head, has_token
 from .ranges import Ranges, lie_outside, read_ranges
 from .remarks import listen
 from .replies import json_reply
@@ -46,7 +46,7 @@ class Edge:
         if is_skipped(self._state.flags.http, origin := headers.get("origin", "")):
             self._state.warn(f"(CORS) skip non-localhost origin: {origin}")
         answer = self._early_answer(scope, headers)
-        if _told_length(headers) > MAX_BODY:
+        if (Head.of(scope).length or 0) > MAX_BODY:
             await _drain(receive)
             answer = Response(status_code=413)
         await (answer or self._app)(scope, _checked(scope, receive), self._finishing(scope, headers, send))
@@ -78,22 +78,26 @@ class Edge:
                 is_emptied = message["status"] == 200 and _lack(headers, ranges)
                 if is_emptied:
                     message["status"], headers["Content-Length"] = 416, "0"
-                headers["Server"] = SERVER
-                allowed = allowed_origin(self._state.flags.http, request.get("origin", ""))
-                if allowed is not None:
-                    headers["Access-Control-Allow-Origin"] = allowed
-                asked_to_close = has_token(request.raw, b"connection", b"close")
-                if message["status"] >= 400 or asked_to_close or self._count(scope) >= ANSWERS_PER_CONNECTION:
-                    headers["Connection"] = "close"
-                elif "connection" not in headers:
-                    headers["Keep-Alive"] = "timeout=5, max=100"
-                if scope["method"] == "HEAD":
-                    headers["Accept-Ranges"] = "bytes"
+                self._add_headers(headers, message["status"], scope, request)
             elif is_emptied:
                 message = {**message, "body": b""}
             await send(message)
 
         return finish
+
+    def _add_headers(self, headers: MutableHeaders, status: int, scope: Scope, request: Headers) -> None:
+        """Add what every answer carries."""
+        headers["Server"] = SERVER
+        allowed = allowed_origin(self._state.flags.http, request.get("origin", ""))
+        if allowed is not None:
+            headers["Access-Control-Allow-Origin"] = allowed
+        asked_to_close = has_token(request.raw, b"connection", b"close")
+        if status >= 400 or asked_to_close or self._count(scope) >= ANSWERS_PER_CONNECTION:
+            headers["Connection"] = "close"
+        elif "connection" not in headers:
+            headers["Keep-Alive"] = "timeout=5, max=100"
+        if scope["method"] == "HEAD":
+            headers["Accept-Ranges"] = "bytes"
 
     def _count(self, scope: Scope) -> int:
         """Answers so far on this connection, this one included. Connections are told apart by the client's address."""
@@ -117,20 +121,13 @@ def _without_fragment(scope: Scope) -> Scope:
 
 def _end(scope: Scope) -> dict[str, str]:
     """The header of an answer that leaves a body unread which the client would have asked for leave to send."""
-    head = Head(b"", b"", scope["http_version"].encode(), scope["headers"])
-    return {"Connection": "close"} if head.expects else {}
+    return {"Connection": "close"} if Head.of(scope).expects else {}
 
 
 def _lack(headers: MutableHeaders, ranges: Ranges | None) -> bool:
     """Whether an answer with these headers, which is no stream, lacks bytes that Range asks for."""
     length = headers.get("content-length")
     return bool(ranges) and length is not None and lie_outside(ranges or [], int(length))
-
-
-def _told_length(headers: Headers) -> int:
-    """``Content-Length``, 0 where there is none."""
-    text = headers.get("content-length", "")
-    return whole_number(text.encode()) if text.isdecimal() else 0
 
 
 async def _drain(receive: Receive) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
+from .header_values import list_entries, whole_number
 from .ranges import read_ranges
 
 __all__ = [
@@ -17,7 +19,6 @@ __all__ = [
     "chunk_size",
     "has_token",
     "read_request_line",
-    "whole_number",
 ]
 
 METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH", b"PRI")
@@ -29,7 +30,6 @@ HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\x00-\x08\x0a-\x1f\x7f]
 CHUNK_SIZE = re.compile(rb"(0*[0-9A-Fa-f]{1,16})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?")
 WEIGHT = re.compile(rb"0*(0|0?\.[0-9]+|0\.|1(\.0*)?)")
 LARGEST = 2**64 - 1
-DECISIVE = 21  # digits: a number of so many is above LARGEST
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -48,6 +48,11 @@ class Head(Struct):
     target: bytes
     version: bytes
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, scope: Mapping[str, Any]) -> Head:
+        """The head of a request as an ASGI application gets it."""
+        return cls(scope["method"].encode(), scope["raw_path"], scope["http_version"].encode(), scope["headers"])
 
     def values(self, name: bytes) -> list[bytes]:
         """The values of all lines of a header."""
@@ -70,7 +75,7 @@ class Head(Struct):
     def chunked(self) -> bool:
         """Whether the body comes in chunks: the last coding of the last line counts."""
         codings = self.values(b"transfer-encoding")
-        return [coding.lower() for coding in _entries(codings[-1:])[-1:]] == [b"chunked"]
+        return [coding.lower() for coding in list_entries(codings[-1:])[-1:]] == [b"chunked"]
 
     @property
     def length(self) -> int | None:
@@ -85,7 +90,7 @@ class Head(Struct):
             raise RefusedError("no length")
         if self.values(b"transfer-encoding") and (not self.chunked or self.length):
             raise RefusedError("an unclear length")
-        if not all(_is_accept(entry) for entry in _entries(self.values(b"accept"))):
+        if not all(_is_accept(entry) for entry in list_entries(self.values(b"accept"))):
             raise RefusedError("no media types")
         if any(read_ranges(value) is None for value in self.values(b"range")[:1]):
             raise RefusedError("no range", 416)
@@ -93,14 +98,7 @@ class Head(Struct):
 
 def has_token(headers: Headers, name: bytes, token: bytes) -> bool:
     """Whether the comma-separated list of a header has a word, in upper or lower case."""
-    return any(
-        word.strip(b" \t").lower() == token for known, value in headers if known == name for word in value.split(b",")
-    )
-
-
-def _entries(values: list[bytes]) -> list[bytes]:
-    """The entries of a comma-separated list that may go over several lines of a header."""
-    return [word for value in values for entry in value.split(b",") if (word := entry.strip(b" \t"))]
+    return any(word.lower() == token for word in list_entries(value for known, value in headers if known == name))
 
 
 def _is_accept(entry: bytes) -> bool:
@@ -108,11 +106,6 @@ def _is_accept(entry: bytes) -> bool:
     media, *parameters = (word.strip(b" \t") for word in entry.split(b";"))
     weights = [word[2:].strip(b" \t") for word in parameters if word[:2].lower() == b"q="]
     return (media == b"*" or b"/" in media) and (not weights or WEIGHT.fullmatch(weights[0]) is not None)
-
-
-def whole_number(digits: bytes) -> int:
-    """The number that digits say. Of those above `LARGEST` only that much is told, since Python reads no long ones."""
-    return int(digits.lstrip(b"0")[:DECISIVE] or b"0")
 
 
 def read_request_line(line: bytes) -> Head:

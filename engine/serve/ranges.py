@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import re
 
+from .header_values import list_entries, whole_number
+
 __all__ = ["Ranges", "lie_outside", "read_ranges"]
 
 RANGE = re.compile(rb"([0-9]*)-([0-9]*)")
 MOST_RANGES = 1024
 MOST_OVERLAPPING = 2
 LARGEST = 2**63 - 1
-DECISIVE = 20  # digits: a number of so many is above LARGEST
-Ranges = list[tuple[int | None, int | None]]
-"""First and last byte of each range; None = not given."""
+Range = tuple[int | None, int | None]
+"""First and last byte; None = not given."""
+Ranges = list[Range]
 
 
 def read_ranges(value: bytes) -> Ranges | None:
     """Read ``bytes=`` and ranges; None where something else stands there, or a first byte behind its last."""
-    entries = [word for entry in value.removeprefix(b"bytes=").split(b",") if (word := entry.strip(b" \t"))]
-    if not entries or not value.startswith(b"bytes="):
+    if not value.startswith(b"bytes="):
         return None
     ranges: Ranges = []
-    for entry in entries:
-        found = RANGE.fullmatch(entry)
-        first, last = (None, None) if found is None else (_number(found[1]), _number(found[2]))
-        if last is not None and last > LARGEST:
-            last = None
-        if (first is None and last is None) or (first is not None and first > LARGEST):
+    for entry in list_entries([value.removeprefix(b"bytes=")]):
+        one = _read_range(entry)
+        if one is None:
             return None
-        if first is not None and last is not None and first > last:
-            return None
-        ranges.append((first, last))
-    return ranges
+        ranges.append(one)
+    return ranges or None
 
 
-def _number(digits: bytes) -> int | None:
-    """The number that digits say, None for no digits; of a longer one only that it is above `LARGEST`."""
-    return int(digits.lstrip(b"0")[:DECISIVE] or b"0") if digits else None
+def _read_range(entry: bytes) -> Range | None:
+    """Read one; a last byte that 63 bits do not count is as good as none."""
+    found = RANGE.fullmatch(entry)
+    if found is None:
+        return None
+    first, last = (whole_number(digits) if digits else None for digits in found.groups())
+    if last is not None and last > LARGEST:
+        last = None
+    is_wrong = last is None if first is None else first > (LARGEST if last is None else last)
+    return None if is_wrong else (first, last)
 
 
 def lie_outside(ranges: Ranges, size: int) -> bool:

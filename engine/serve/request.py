@@ -65,7 +65,7 @@ def _media_type(request: Request) -> str:
 
 def _has_body(request: Request) -> bool:
     """Whether a body was announced; an empty one counts where a body belongs."""
-    head = Head(b"", b"", b"", request.scope["headers"])
+    head = Head.of(request.scope)
     return head.chunked or bool(head.length) or (request.method == "POST" and head.length is not None)
 
 
