@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from ..slots.core import Core
 from ..slots.metrics import Scrape
 from ..slots.slot import Slot
@@ -75,12 +73,6 @@ def metrics_text(scrape: Scrape) -> str:
             lines += [
                 f"# HELP llamacpp:{name} {help_text}",
                 f"# TYPE llamacpp:{name} {kind}",
-                f"llamacpp:{name} {_number(getattr(scrape, name, 0))}",
+                f"llamacpp:{name} {getattr(scrape, name, 0):.6g}",
             ]
     return "\n".join(lines) + "\n"
-
-
-def _number(value: float) -> str:
-    if not math.isfinite(value):
-        return "-nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    return f"{value:.6g}"

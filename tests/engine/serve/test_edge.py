@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import http.client
+from pathlib import Path
 
 import pytest
 
 from slotview.engine.flags import parse_flags
 from slotview.engine.serve.cors import allowed_origin, is_skipped, preflight
+from slotview.engine.serve.state import read_keys
 
 from .face import Face
 
@@ -46,6 +48,12 @@ def test_everything_is_503_while_loading_even_without_a_key() -> None:
 def test_where_a_key_may_stand(headers: dict[str, str], status: int) -> None:
     with Face("-np 1 --api-key one,two") as face:
         assert face.ask("/slots", headers=headers).status == status
+
+
+def test_keys_stand_in_a_file_too(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("one\n# no key\n\ntwo\n")
+    flags = parse_flags(["--api-key", "zero", "--api-key-file", str(tmp_path / "keys")])
+    assert read_keys(flags) == ("zero", "one", "two")
 
 
 def test_only_health_is_open_and_401_comes_before_404_and_501() -> None:

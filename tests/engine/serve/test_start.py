@@ -59,6 +59,15 @@ THINKS = "{% for m in messages %}<think>{{ m.reasoning_content }}</think>{{ m.co
             ],
         ),
         (
+            "--no-cache-idle-slots -cram 0 --no-reasoning-preserve",
+            "",
+            [
+                "T prompt cache is disabled - use `--cache-ram N` to enable it",
+                "T chat template, thinking = 0",
+                "T preserve_reasoning kwarg: not supported by template",
+            ],
+        ),
+        (
             "--no-cache-idle-slots -cram -1 --reasoning-preserve",
             "",
             [
