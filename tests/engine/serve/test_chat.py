@@ -33,6 +33,7 @@ def read(template: str = "", /, **body: object) -> ChatPrompt:
         ({"tools": [{"type": "function", "function": 5}]}, 500, "cannot use at() with number"),
         ({"tools": [{"type": "function", "function": {}}]}, 500, "key 'name' not found"),
         ({"tools": [{"type": "function", "function": {"name": 5}}]}, 500, "type must be string, but is number"),
+        ({"tools": [{"type": "function", "function": {"name": "f", "description": []}}]}, 500, "string, but is array"),
         ({"tool_choice": "maybe"}, 400, "Invalid tool_choice: maybe"),
         ({"continue_final_message": True}, 400, "Cannot set both"),
         ({"grammar": "g", "json_schema": {}}, 500, "Cannot use both json_schema and grammar"),
