@@ -222,6 +222,15 @@ def test_a_slot_unused_again_is_a_restart() -> None:
     assert seen.history[-1].break_before
 
 
+def test_two_tokens_a_second_apart_are_a_speed() -> None:
+    assert watch([look(0.0, generating(0, 1, 1)), look(1.0, generating(0, 1, 2))]).rates[0].generation == 1.0
+
+
+def test_a_count_of_prompt_tokens_that_fell_is_counted_anew() -> None:
+    counts = (0, 2048, 100, 600, 1100)
+    assert watch(look(float(t), prefilling(0, 1, n)) for t, n in enumerate(counts)).rates[0].prompt == 500.0
+
+
 def test_an_answer_older_than_the_one_before_is_of_another_run() -> None:
     """As in a recording whose second half was made after the machine had been started anew."""
     assert watch([look(9.0, generating(0, 1, 50)), look(9.0, generating(0, 1, 60), seen_at=2.0)]).restarts == 1
