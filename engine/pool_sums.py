@@ -10,10 +10,17 @@ __all__ = ["possible_sizes", "tokens_held"]
 
 
 def tokens_held(slots: Iterable[SlotView], *, busy: bool) -> int | None:
-    """Tokens in the busy slots, or in the others; None if one of them does not say. Unused slots hold none."""
+    """Tokens in the busy slots, or in the idle ones; None if one of them does not say, or does not say what it is.
+
+    Unused slots hold none.
+    """
     total = 0
     for slot in slots:
-        if slot.is_busy is busy and slot.state is not SlotState.UNUSED:
+        if slot.state is SlotState.UNUSED or slot.n_tokens == 0:
+            continue
+        if slot.state is SlotState.UNKNOWN:
+            return None
+        if slot.is_busy is busy:
             if slot.n_tokens is None:
                 return None
             total += slot.n_tokens

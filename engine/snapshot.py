@@ -40,9 +40,11 @@ class SlotState(StrEnum):
     PROMPT = "prompt"  # busy, no token sampled yet
     GENERATING = "generating"
     BUSY = "busy"  # with what, the server does not say
+    UNKNOWN = "unknown"  # not even whether it is busy
 
 
 _BUSY = (SlotState.PROMPT, SlotState.GENERATING, SlotState.BUSY)
+_IDLE = (SlotState.UNUSED, SlotState.IDLE)
 
 
 class SlotView(Struct, frozen=True, omit_defaults=True):
@@ -73,8 +75,13 @@ class SlotView(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a task holds the slot."""
+        """Whether a task is known to hold the slot."""
         return self.state in _BUSY
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is known that no task holds the slot."""
+        return self.state in _IDLE
 
 
 class WaitingRequest(Struct, frozen=True, omit_defaults=True):
@@ -271,8 +278,10 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
 
     @property
     def busy(self) -> int | None:
-        """Busy slots now; a server that does not show its slots may still count them in /metrics."""
-        return self.totals.processing if self.slots is None else sum(slot.is_busy for slot in self.slots)
+        """Busy slots now; a server that does not show its slots, or not all, may still count them in /metrics."""
+        if self.slots is None or any(slot.state is SlotState.UNKNOWN for slot in self.slots):
+            return self.totals.processing
+        return sum(slot.is_busy for slot in self.slots)
 
     @property
     def age(self) -> float | None:

@@ -23,6 +23,7 @@ _GLYPHS = {
     SlotState.PROMPT: ("◐", "prompt"),
     SlotState.GENERATING: ("●", "generating"),
     SlotState.BUSY: ("●", "waiting"),
+    SlotState.UNKNOWN: ("?", "dim"),
 }
 _MAX_BAR = 28
 

@@ -18,6 +18,7 @@ from slotview.engine.snapshot import Snapshot
 from .column_table import ColumnTable
 from .columns import Column
 from .look import NO_LOOK, Look
+from .numbers import count
 from .slot_columns import SlotRow, slot_columns
 from .title import set_title
 
@@ -128,7 +129,7 @@ def _title(snapshot: Snapshot) -> str:
     if not snapshot.slots:
         return "Slots"
     busy = "busy" if is_current(snapshot) else "were busy"
-    return f"Slots: {snapshot.busy} of {len(snapshot.slots)} {busy}"
+    return f"Slots: {count(snapshot.busy)} of {len(snapshot.slots)} {busy}"
 
 
 def _why_empty(snapshot: Snapshot) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..context import MAX_SLOTS
 from ..plural import plural
-from ..snapshot import HealthState, KvPool, SlotView, Snapshot, Totals, WaitingView
+from ..snapshot import HealthState, KvPool, SlotState, SlotView, Snapshot, Totals, WaitingView
 from .words import count, percent
 
 __all__ = [
@@ -54,7 +54,10 @@ def unseen_meaning(busy: int, n_slots: int | None, n_unseen: int) -> str:
 
 
 def slots_unknown(snapshot: Snapshot) -> str:
-    """Why there are no slots to show: the server does not report them, or has not yet."""
+    """Why it is not known how many slots are busy: the server does not report them, or not all, or has not yet."""
+    if snapshot.slots:
+        n = sum(slot.state is SlotState.UNKNOWN for slot in snapshot.slots)
+        return f"not known: whether {plural(n, 'slot')} {'is' if n == 1 else 'are'} busy is not reported"
     note = next((view.note for path, view in snapshot.facts.endpoints.items() if "slots" in path), "")
     state = snapshot.health.state
     if note and state is not HealthState.KEY:  # it calls the key invalid, even if none was given

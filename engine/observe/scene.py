@@ -15,7 +15,10 @@ __all__ = ["Rule", "Scene"]
 
 
 class Scene(Struct):
-    """The current moment and what was noted before it; rules only read it. ``busy`` slots have a task."""
+    """The current moment and what was noted before it; rules only read it.
+
+    ``busy`` slots have a task, ``idle`` ones have none; of others it is not known.
+    """
 
     snapshot: Snapshot
     rates: Mapping[int, SlotRate]
@@ -28,7 +31,7 @@ class Scene(Struct):
 
     def __post_init__(self) -> None:
         self.busy = [slot for slot in self.slots if slot.is_busy]
-        self.idle = [slot for slot in self.slots if not slot.is_busy]
+        self.idle = [slot for slot in self.slots if slot.is_idle]
 
     @property
     def slots(self) -> tuple[SlotView, ...]:

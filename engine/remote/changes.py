@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..events import Event, TaskEnded, TaskStarted
-from ..snapshot import SlotView
+from ..snapshot import SlotState, SlotView
 
 __all__ = ["lost_tasks", "task_events"]
 
@@ -14,9 +14,11 @@ Slots = tuple[SlotView, ...]
 
 def task_events(before: Slots, after: Slots, now: float) -> Iterator[Event]:
     """Tasks that began or ended, as far as two looks show; how a task ended is not reported, hence "unseen"."""
-    old: Mapping[int, SlotView] = {slot.id: slot for slot in before}
+    old: Mapping[int, SlotView] = {slot.id: slot for slot in before if slot.state is not SlotState.UNKNOWN}
     yield from lost_tasks(tuple(old[id_] for id_ in old.keys() - {slot.id for slot in after}), now)
     for slot in after:
+        if slot.state is SlotState.UNKNOWN:
+            continue
         was = old.get(slot.id)
         same_task = was is not None and was.task == slot.task
         if was is not None and was.is_busy and was.task is not None and not (same_task and slot.is_busy):

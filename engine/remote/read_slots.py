@@ -23,7 +23,7 @@ _NOT_PARAMS = frozenset({"id", "id_task", "task_id", "state", "next_token", "pro
 _NOTHING: Mapping[str, Any] = {}
 _NO_RUNS: Mapping[int, LastRun] = {}
 _BEGINNING: Mapping[str, Any] = {"n_remain": -1}
-UNUSED, IDLE, BUSY = SlotState.UNUSED, SlotState.IDLE, SlotState.BUSY
+UNUSED, IDLE, BUSY, UNKNOWN = SlotState.UNUSED, SlotState.IDLE, SlotState.BUSY, SlotState.UNKNOWN
 PROMPT, GENERATING = SlotState.PROMPT, SlotState.GENERATING
 TEXT_LIMIT = 20_000
 
@@ -78,7 +78,7 @@ def _slot(row: Mapping[str, Any], id_: int, last: LastRun | None) -> SlotView:
     is_old = is_left_over(row, last)
     token, decoded = (_BEGINNING, 0) if is_old else (next_token(row), decoded_of(row))
     state = _state(row, decoded, last)
-    is_busy = state is not IDLE and state is not UNUSED
+    is_busy = state not in (UNUSED, IDLE, UNKNOWN)
     progress = row if is_busy else _NOTHING  # an idle slot may show left-overs of its last task
     remain, unlimited = _remaining(row, token, decoded) if is_busy else (None, False)
     return SlotView(
@@ -99,7 +99,10 @@ def _slot(row: Mapping[str, Any], id_: int, last: LastRun | None) -> SlotView:
 
 
 def _state(row: Mapping[str, Any], decoded: int | None, last: LastRun | None) -> SlotState:
-    if not _is_busy(row) and not reads_prompt(row, last):
+    told = _is_busy(row)
+    if not told and not reads_prompt(row, last):
+        if told is None:
+            return UNKNOWN
         had_none = as_int(first(row, "id_task", "task_id")) == -1
         return UNUSED if had_none or _USED_KEYS.isdisjoint(row) else IDLE
     if decoded is None:

@@ -52,7 +52,9 @@ class SlotJson(_Part):
     """One slot."""
 
     id: int = Field(description="the slot's number")
-    state: str = Field(description="unused, idle, prompt, generating, or busy if the server does not say with what")
+    state: str = Field(
+        description="unused, idle, prompt, generating, busy if the server does not say with what, unknown if not even that"
+    )
     n_ctx: int | None = Field(description="its limit, tokens")
     task: int | None = Field(description="the running task, or the last one")
     n_tokens: int | None = Field(description="tokens it holds, prompt and answer together")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from slotview.engine.observe.meaning import slots_unknown
 from slotview.engine.remote.once import look_once
 from slotview.engine.snapshot import SlotState
 from tests.engine.remote.recorded import first_look, from_json, healthy, metrics, recorded, slot
-from tests.fake_server import FakeServer, Reply, json_reply
+from tests.fake_server import FakeServer, Reply, error_reply, json_reply
 
 
 def test_c06_context_of_props_is_one_slots() -> None:
@@ -67,13 +68,28 @@ def test_c13_sum_over_the_limit_of_one() -> None:
 
 def test_a_slot_without_its_tokens_costs_one_of_the_sums_only() -> None:
     rows = [
-        slot(0, task=9, decoded=1, n_ctx=8192, n_prompt_tokens="many"),
-        slot(1, busy=False, n_ctx=8192, n_prompt_tokens=1500),
+        slot(0, task=9, decoded=1, n_ctx=2048, n_prompt_tokens="many"),
+        slot(1, busy=False, n_ctx=2048, n_prompt_tokens=1500),
     ]
     with FakeServer(healthy(json_reply(rows))) as server:
         pool = first_look(server).pool
     assert (pool.active, pool.cached, pool.used) == (None, 1500, None)
-    assert pool.why == "8 192 if unified, 16 384 if split: no endpoint says which"
+    assert pool.why == "2 048 if unified, 4 096 if split: no endpoint says which"
+
+
+@pytest.mark.parametrize("metrics", [True, False])
+def test_a_slot_that_does_not_say_whether_it_is_busy_is_called_neither(metrics: bool) -> None:
+    rows = [slot(0, task=9, decoded=1, n_prompt_tokens=10), slot(1, task=4, n_prompt_tokens=20)]
+    rows[1]["is_processing"] = []
+    routes = dict(healthy(json_reply(rows)))
+    if not metrics:
+        routes["/metrics"] = error_reply(501, "This server does not support metrics endpoint.")
+    with FakeServer(routes) as server:
+        seen = first_look(server)
+    assert [one.state for one in seen.slots or ()] == [SlotState.GENERATING, SlotState.UNKNOWN]
+    assert seen.busy == (seen.totals.processing if metrics else None)
+    assert (seen.pool.active, seen.pool.cached) == (None, None)
+    assert "whether 1 slot is busy is not reported" in slots_unknown(seen)
 
 
 def test_c15_active_and_idle_cached_tokens_are_apart() -> None:
