@@ -238,27 +238,32 @@ def test_a_running_server_cannot_be_retuned() -> None:
 # Threads
 
 
+def threads_since(before: list[threading.Thread]) -> list[str]:
+    """Names of our own threads that were not there before."""
+    found = (thread.name for thread in threading.enumerate() if thread not in before)
+    return [name for name in found if name.startswith("slotview")]
+
+
 def test_closing_ends_all_threads_and_is_idempotent() -> None:
+    before = threading.enumerate()
     with FakeServer(healthy(json_reply([slot()]))) as server:
         with watching(server) as backend:
             backend.wait_until(has_looked, 5)
         backend.close()
-        names = [thread.name for thread in threading.enumerate() if thread.name.startswith("slotview")]
-    assert names == []
+        assert threads_since(before) == []
 
 
 def test_several_servers_cost_two_threads_each() -> None:
     with FakeServer(healthy(json_reply([slot()]))) as server:
-        before = threading.active_count()
+        before = threading.enumerate()
         backends = [RemoteBackend(server.url) for _ in range(3)]
         for backend in backends:
             backend.start()
-        own = [thread for thread in threading.enumerate() if thread.name.startswith("slotview")]
+        n_threads = len(threads_since(before))
         for backend in backends:
             assert backend.wait_until(has_looked, 5).health.state is HealthState.OK
             backend.close()
-    assert before + 6 >= len(own)
-    assert len(own) == 6
+    assert n_threads == 6
 
 
 TEXTS = [slot(id_, prompt='say \\"hi\\"\n' * 120_000) for id_ in range(3)]
