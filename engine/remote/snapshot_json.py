@@ -53,7 +53,7 @@ class SlotJson(_Part):
 
     id: int = Field(description="the slot's number")
     state: str = Field(
-        description="unused, idle, prompt, generating, busy if the server does not say with what, unknown if not even that"
+        description="unused, idle, prompt, generating, busy (with what is not said), unknown (not even that)"
     )
     n_ctx: int | None = Field(description="its limit, tokens")
     task: int | None = Field(description="the running task, or the last one")
