@@ -49,11 +49,13 @@ def test_what_is_told_of_a_tasks_end() -> None:
     desk = Desk(parallel=1, ctx_size=256)
     desk.answer(numbered(10), n_predict=1)
     desk.answer(numbered(254), n_predict=9)
+    ended = desk.now / 1e6
     refused = desk.ask(numbered(300))
     desk.run()
     _, full, failed = desk.happened(TaskEnded)
     told = (full.reason, full.n_prompt, full.n_cached, full.n_decoded, full.truncated, full.error)
     assert told == ("limit", 254, 10, 2, True, None)
+    assert full.time == ended
     assert (full.prompt_seconds, full.generation_seconds) == (STEP_US / 1e6, STEP_US / 1e6)
     assert (failed.task, failed.reason, failed.error) == (refused, "error", desk.failed(refused).message)
 

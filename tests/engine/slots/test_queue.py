@@ -276,6 +276,15 @@ def test_thousands_who_wait_are_given_up_at_once() -> None:
     assert not desk.busy
 
 
+def test_what_is_given_up_while_it_waits_gets_no_slot_that_is_released_meanwhile() -> None:
+    desk = Desk(parallel=2, ctx_size=512)
+    too_long, short, *waiting = desk.post(*(numbered(n, n) for n in (300, 5, 6, 7)), n_predict=1)
+    desk.run()
+    assert desk.failed(too_long).kind == "exceed_context_size_error"
+    assert [desk.failed(task).cancelled for task in waiting] == [True, True]
+    assert {event.task for event in desk.happened(TaskStarted)} == {too_long, short}
+
+
 def test_a_child_that_waits_with_its_parent_is_given_up_alone() -> None:
     desk = Desk(parallel=2, ctx_size=512)
     running = [desk.ask(numbered(5), n_predict=20), desk.ask(numbered(5, 1), n_predict=20)]

@@ -42,6 +42,7 @@ def test_a_slot_before_during_and_after_its_task() -> None:
     assert [view.n_decoded for view in views] == [0, 0, 1, 2, 0]
     assert [view.n_remain for view in views] == [None, 5, 4, 3, None]
     assert views[2].n_prompt == 30
+    assert (views[2].truncated, views[2].state_word) == (False, None)
     assert views[3].prompt_seconds == 0.002
     assert views[3].generation_seconds == 0.001
     assert views[-1].task == task
