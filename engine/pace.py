@@ -36,8 +36,8 @@ class StepWork(Protocol):
         """Slots that generate in it, one token each."""
 
     @property
-    def n_busy(self) -> int:
-        """Busy slots while it runs."""
+    def n_prompt_slots(self) -> int:
+        """Slots of whose prompts it has tokens."""
 
 
 class DeviceProfile(Struct, frozen=True):
@@ -60,8 +60,7 @@ class DeviceProfile(Struct, frozen=True):
         if work.n_decode_slots:
             duration += self.step + self.per_slot * work.n_decode_slots
         if work.n_prompt_tokens:
-            n_prompts = max(1, work.n_busy - work.n_decode_slots)
-            duration += self.per_prompt * n_prompts + self.per_prompt_token * work.n_prompt_tokens
+            duration += self.per_prompt * work.n_prompt_slots + self.per_prompt_token * work.n_prompt_tokens
         return round(duration * 1000)
 
 

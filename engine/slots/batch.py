@@ -30,6 +30,11 @@ class Piece(Struct, frozen=True):
     parts: Sequence[Part] = ()
     runs: Sequence[SequenceRun] = ()
 
+    @property
+    def n_prompt_slots(self) -> int:
+        """Slots of whose prompts it has tokens."""
+        return sum(is_prompt for *_, is_prompt in self.parts)
+
 
 class Batch:
     """Parts in order: sampled tokens first, then prompt parts, each by slot id."""

@@ -6,16 +6,20 @@ import pytest
 
 from slotview.engine.pace import DeviceProfile, UnknownProfileError, profile
 from slotview.engine.slots.batch import Piece
+from tests.engine.slots.desk import Desk
 
 DEVICE = DeviceProfile("d", "a device", step=50.0, per_slot=10.0, per_prompt=400.0, per_prompt_token=4.0)
 
 
 @pytest.mark.parametrize(
-    ("n_prompt", "n_decode", "n_busy", "milliseconds"),
-    [(0, 1, 1, 60), (0, 3, 3, 80), (100, 0, 1, 800), (100, 0, 2, 1200), (100, 2, 3, 870), (0, 0, 1, 0)],
+    ("prompts", "n_decode", "milliseconds"),
+    [((), 1, 60), ((), 3, 80), ((100,), 0, 800), ((60, 40), 0, 1200), ((100,), 2, 870), ((), 0, 0)],
 )
-def test_a_step_takes_the_sum_of_its_parts(n_prompt: int, n_decode: int, n_busy: int, milliseconds: int) -> None:
-    piece = Piece(n_prompt + n_decode, n_prompt, n_busy, n_decode)
+def test_a_step_takes_the_sum_of_its_parts(prompts: tuple[int, ...], n_decode: int, milliseconds: int) -> None:
+    desk = Desk(parallel=8, ctx_size=2048)
+    parts = [(slot, 0, n, True, True) for slot, n in zip(desk.core.slots, prompts, strict=False)]
+    n_busy = 8  # that others wait for their turn takes no time
+    piece = Piece(sum(prompts) + n_decode, sum(prompts), n_busy, n_decode, parts)
     assert DEVICE.step_us(piece) == 1000 * milliseconds
 
 
