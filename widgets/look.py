@@ -26,6 +26,11 @@ class Look(Struct, frozen=True):
     frozen: bool = False
 
     @property
+    def n_open(self) -> int:
+        """How many fired requests are not over."""
+        return sum(not request.state.is_over for request in self.requests)
+
+    @property
     def n_unseen(self) -> int:
         """How many fired requests the engine has not looked at yet, as it does so between two steps.
 

@@ -106,7 +106,7 @@ class RequestList(ColumnTable[RequestView]):
     def show(self, look: Look) -> None:
         """Draw the requests of a look."""
         self._now = look.snapshot.time
-        set_title(self, _title(look.requests))
+        set_title(self, _title(look))
         self.set_rows(look.requests[::-1])
         for index in self.visible_lines:  # waiting times go on while nothing else changes
             if self._rows[index].state is RequestState.WAITING:
@@ -141,6 +141,5 @@ def _end(row: RequestView, width: int) -> Line:
     return says(plain(word, width), "error" if row.state is RequestState.FAILED else "dim")
 
 
-def _title(requests: tuple[RequestView, ...]) -> str:
-    n_open = sum(not request.state.is_over for request in requests)
-    return f"Requests: {n_open} of {len(requests)} open" if requests else "Requests"
+def _title(look: Look) -> str:
+    return f"Requests: {look.n_open} of {len(look.requests)} open" if look.requests else "Requests"

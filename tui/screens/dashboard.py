@@ -232,8 +232,7 @@ class Dashboard(ChangingScreen):
     @on(DescendantBlur)
     def _show_tabs(self) -> None:
         look = self.feed.look
-        n_open = sum(not request.state.is_over for request in look.requests)
-        tabs = with_counts(self._tabs, {"requests": n_open, "findings": len(look.observation.findings)})
+        tabs = with_counts(self._tabs, {"requests": look.n_open, "findings": len(look.observation.findings)})
         current = open_tab(tabs, self.tab)
         has_focus = self.focused is not None and self.focused.id == current
         self.query_one(TabStrip).show_tabs(tabs, current, has_focus)
