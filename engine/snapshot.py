@@ -279,9 +279,10 @@ class Snapshot(Struct, frozen=True, omit_defaults=True):
     @property
     def busy(self) -> int | None:
         """Busy slots now; a server that does not show its slots, or not all, may still count them in /metrics."""
-        if self.slots is None or any(slot.state is SlotState.UNKNOWN for slot in self.slots):
+        states = [slot.state for slot in self.slots or ()]
+        if self.slots is None or SlotState.UNKNOWN in states:
             return self.totals.processing
-        return sum(slot.is_busy for slot in self.slots)
+        return sum([state in _BUSY for state in states])
 
     @property
     def age(self) -> float | None:

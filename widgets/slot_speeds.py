@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from slotview.engine.observe.observation import Observation, Point
+from slotview.engine.observe.observation import Observation
 from slotview.engine.snapshot import SlotState
 
 from .chart import nice_top, sparkline
@@ -45,7 +45,7 @@ class SlotSpeeds:
         return [((_LABEL if number == 0 else " " * len(_LABEL), "dim"), *line) for number, line in enumerate(lines)]
 
     def _cells(self, look: Look, slot: int, state: SlotState, digits: int) -> Line:
-        series = self._series.setdefault(slot, Series(lambda point: _own(point, slot)))
+        series = self._series.setdefault(slot, Series(lambda point: point.slot_rate(slot)))
         values = [column.value for column in series.columns(look.observation.history, look.snapshot.time, _SPARK)]
         spark = sparkline(values, nice_top(max((value or 0 for value in values), default=0)))
         tone, now = _now(look.observation, slot, state)
@@ -63,10 +63,6 @@ def _n_shown(n_busy: int, in_a_line: int, n_lines: int, width: int) -> int:
 
 def _more(number: int) -> str:
     return f"and {number} more"
-
-
-def _own(point: Point, slot: int) -> float | None:
-    return point.slot_rates.get(slot)
 
 
 def _now(observation: Observation, slot: int, state: SlotState) -> tuple[str, float | None]:

@@ -23,7 +23,8 @@ class SlotRate(Struct, frozen=True):
 class Point(Struct, frozen=True):
     """One moment of the history; None = not known then. ``break_before``: a restart or a gap precedes it.
 
-    Speeds are of all slots together; "at least" if the end of some tasks was not seen. ``slot_rates``: each slot's own.
+    Speeds are of all slots together; "at least" if the end of some tasks was not seen. ``slot_rates``: each slot's own,
+    in the order of the ids in ``slots``.
     """
 
     time: float
@@ -32,10 +33,18 @@ class Point(Struct, frozen=True):
     prompt_rate: float | None = None
     generation_rate: float | None = None
     pool_used: int | None = None
-    slot_rates: Mapping[int, float | None] = field(default_factory=lambda: MappingProxyType({}))
+    slots: tuple[int, ...] = ()
+    slot_rates: tuple[float | None, ...] = ()
     break_before: bool = False
     prompt_at_least: bool = False
     generation_at_least: bool = False
+
+    def slot_rate(self, slot: int) -> float | None:
+        """A slot's own generation speed; None also where there was no such slot."""
+        is_usual = slot < len(self.slots) and self.slots[slot] == slot
+        if not is_usual and slot not in self.slots:
+            return None
+        return self.slot_rates[slot if is_usual else self.slots.index(slot)]
 
 
 class Finding(Struct, frozen=True):

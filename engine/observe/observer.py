@@ -29,6 +29,7 @@ class _Life:
         self._follower = follower or Follower()
         self._memory = Memory()
         self._keeper = FindingKeeper(RULES)
+        self._slots: tuple[int, ...] = ()
 
     def after_retune(self) -> _Life:
         """The next life, in which the tasks of this one go on."""
@@ -57,6 +58,9 @@ class _Life:
     def point(self, snapshot: Snapshot, *, break_before: bool) -> Point:
         """The current moment, for the charts."""
         speeds = self._speeds
+        slots = tuple(speeds.rates)
+        if slots != self._slots:
+            self._slots = slots
         return Point(
             time=answered_at(snapshot),
             busy=snapshot.busy,
@@ -66,7 +70,8 @@ class _Life:
             prompt_at_least=speeds.prompt_at_least,
             generation_at_least=speeds.generation_at_least,
             pool_used=snapshot.pool.used,
-            slot_rates=MappingProxyType({slot: rate.generation for slot, rate in speeds.rates.items()}),
+            slots=self._slots,  # all points share it
+            slot_rates=tuple([rate.generation for rate in speeds.rates.values()]),
             break_before=break_before,
         )
 

@@ -64,7 +64,12 @@ class UnseenWork:
         tracks = {track.slot: track for track in left}
         if gap > LONG and self._tasks and any(slot.is_busy and slot.id not in self._busy for slot in slots):
             self._note(_End(None, at, generated=True, processed=True))  # others may have run before
-        more = sum(self._after(slot, tracks.get(slot.id), at) for slot in slots)
+        before = self._tasks
+        more = sum(
+            self._after(slot, tracks.get(slot.id), at)
+            for slot in slots
+            if slot.id in tracks or slot.task != before.get(slot.id, slot.task)
+        )
         self._tasks = {slot.id: slot.task for slot in slots}
         self._busy = {slot.id for slot in slots if slot.is_busy}
         return more

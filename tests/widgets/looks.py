@@ -60,7 +60,8 @@ def _point(i: int, is_break: bool, is_unknown: bool, time: float) -> Point:
         prompt_rate=1900.0 if i % 30 < 3 else 0.0,
         generation_rate=speed * busy,
         pool_used=busy * 500,
-        slot_rates={slot: speed if slot < busy else None for slot in range(4)},
+        slots=(0, 1, 2, 3),
+        slot_rates=tuple(speed if slot < busy else None for slot in range(4)),
         break_before=is_break,
     )
 

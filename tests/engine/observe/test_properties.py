@@ -87,7 +87,7 @@ def numbers(seen: Observation) -> list[float]:
     for rate in seen.rates.values():
         rates += [rate.prompt, rate.generation, rate.stalled_for]
     for point in seen.history:
-        rates += [point.prompt_rate, point.generation_rate, *point.slot_rates.values()]
+        rates += [point.prompt_rate, point.generation_rate, *point.slot_rates]
     return [rate for rate in rates if rate is not None]
 
 
