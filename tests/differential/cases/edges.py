@@ -140,6 +140,7 @@ def failed_actions(c: Client) -> None:
     c.ask("/slots/1?action=save", {"filename": "folder"})
     for body in each({}, [], {"filename": 5}, {"filename": "a/b"}):
         c.ask("/slots/1?action=save", body, step=f"{body}")
+    c.until("last words", lambda: c.server.log.count("got exception") == 3)
     c.note("log", [line.replace(str(folder), "") for line in _log(_settled(c))])
 
 

@@ -237,5 +237,6 @@ def test_cancelled_requests_free_their_slots(llama_server: StartServer) -> None:
         backend.wait_until(lambda s: s.busy == 2, 10)
         for ticket in tickets:
             ticket.cancel()
-        assert {ticket.view().state for ticket in tickets} == {RequestState.CANCELLED}
+        ends = {(ticket.view().state, ticket.view().finish) for ticket in tickets}
+        assert ends == {(RequestState.CANCELLED, "cancelled")}
         assert backend.wait_until(lambda s: s.busy == 0, 10).busy == 0
