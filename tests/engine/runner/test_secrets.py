@@ -32,6 +32,11 @@ def test_all_keys_and_tokens_are_taken_out_of_a_text(tmp_path: Path) -> None:
     assert hiding(secrets_of([], {}))(told) == told
 
 
+def test_a_long_secret_is_hidden_also_where_it_touches_a_word() -> None:
+    hide = hiding(["sk-0123456789", "an"])
+    assert hide(r"quoted as 'key:\nsk-0123456789_' by an answer") == r"quoted as 'key:\n***_' by *** answer"
+
+
 def test_the_command_to_copy_has_no_secret_and_can_be_pasted() -> None:
     words = ["llama-server", "-m", "my model.gguf", "--api_key", "secret", "--hf-token=secret", "-np", "2"]
     expected = 'llama-server -m \'my model.gguf\' --api_key "$LLAMA_API_KEY" --hf-token "$HF_TOKEN" -np 2'
