@@ -21,9 +21,9 @@ from slotview.engine.backend import (
     SlotActionResult,
 )
 from slotview.engine.context import ContextError, LaunchFlags, ModelFacts, plan_context
+from slotview.engine.context.kv_size import KvShape
+from slotview.engine.context.preview import planned
 from slotview.engine.events import Event, EventBatch, EventRing
-from slotview.engine.kv_size import KvShape
-from slotview.engine.retune_preview import planned
 from slotview.engine.snapshot import EMPTY, SlotDetails, Snapshot
 
 MODEL = ModelFacts(n_ctx_train=8192, shape=KvShape(n_layer=6, n_head_kv=2, head_dim_k=32, head_dim_v=32))

@@ -23,12 +23,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from slotview.engine.backend import BackendError, FireRequest
+from slotview.engine.embedded.host import EngineHost
+from slotview.engine.embedded.local import LocalBackend
+from slotview.engine.embedded.ticket import LocalTicket
 from slotview.engine.flags import EngineFlags, parse_flags
-from slotview.engine.host import EngineHost
-from slotview.engine.local import LocalBackend
-from slotview.engine.local_ticket import LocalTicket
 from slotview.engine.model.sampling_params import SamplingParams
-from slotview.engine.slots.task import ActionDone, ActionTask, Result, TaskParams
+from slotview.engine.slots.queue.task import ActionDone, ActionTask, Result, TaskParams
 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 FLAGS = "-c 2048 -np 4 -cram 4 --context-shift --cache-reuse 8"

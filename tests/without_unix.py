@@ -55,8 +55,8 @@ async def screens(url: str) -> None:
     """Fire two prompts on the embedded engine and retune it, then look at a server."""
     from slotview.engine.backend import FireRequest
     from slotview.engine.context import LaunchFlags
+    from slotview.engine.embedded.local import LocalBackend
     from slotview.engine.flags import parse_flags
-    from slotview.engine.local import LocalBackend
     from slotview.engine.remote.backend import RemoteBackend
     from slotview.tui.app import SlotviewApp
     from tests.tui.helpers import assert_shows, run

@@ -6,7 +6,7 @@ import traceback
 
 from rich.text import Text
 
-from slotview.engine.plain import plain
+from slotview.engine.text.plain import plain
 
 __all__ = ["crash_report"]
 

@@ -11,14 +11,14 @@ from msgspec import Struct
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import HealthState
-from slotview.widgets.columns import Column, Layout, lay_out, says
+from slotview.engine.text.plain import plain
+from slotview.widgets.base.columns import Column, Layout, lay_out, says
+from slotview.widgets.base.line import Line, cut_middle, fit, line_width
+from slotview.widgets.base.row_list import RowList
 from slotview.widgets.health import health_tone
-from slotview.widgets.line import Line, cut_middle, fit, line_width
 from slotview.widgets.look import Look
 from slotview.widgets.numbers import UNKNOWN, count, percent, rate
-from slotview.widgets.row_list import RowList
 
 __all__ = ["ServerRow", "ServerTable"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from slotview.engine.observe.continuity import is_current
 from slotview.engine.observe.meaning import AS_LAST_REPORTED, busy_meaning, slots_unknown, unseen_meaning
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
+from slotview.engine.text.plain import plain
 
+from .base.line import Line, flow, wrap
+from .base.panel import LinePanel
 from .chart import Chart
-from .line import Line, flow, wrap
 from .look import Look
 from .numbers import UNKNOWN
-from .panel import LinePanel
 
 __all__ = ["BusyPanel"]
 

@@ -8,7 +8,7 @@ from math import floor, log10
 
 from slotview.engine.observe.observation import Point
 
-from .line import Line, Span, pad
+from .base.line import Line, Span, pad
 from .numbers import count, rate
 from .series import WINDOW, Column, Series
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from slotview.engine.events import Severity
 from slotview.engine.observe.observation import Finding
-from slotview.engine.plain import plain
+from slotview.engine.text.plain import plain
 
-from .line import Line, wrap
-from .line_scroll import LineScroll
+from .base.line import Line, wrap
+from .base.line_scroll import LineScroll
+from .base.title import set_title
 from .look import Look
-from .title import set_title
 
 __all__ = ["FindingsList"]
 

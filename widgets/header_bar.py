@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import Health, HealthState, KvPool, PaceView, ServerFacts, Snapshot
+from slotview.engine.text.plain import plain
 
+from .base.line import Line, cut, flow, join, line_width, wrap
+from .base.panel import LinePanel
 from .health import health_tone
-from .line import Line, cut, flow, join, line_width, wrap
 from .look import Look
 from .numbers import count, duration, rate
-from .panel import LinePanel
 
 __all__ = ["HeaderBar"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from slotview.engine.observe.meaning import slots_unknown
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
+from slotview.engine.text.plain import plain
 
-from .line import Line, Span, wrap
+from .base.line import Line, Span, wrap
+from .base.panel import LinePanel
 from .look import Look
 from .numbers import count
-from .panel import LinePanel
 
 __all__ = ["KvMap"]
 

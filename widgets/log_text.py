@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .following_scroll import FollowingScroll
-from .line import Line, line_width, wrap
+from .base.following_scroll import FollowingScroll
+from .base.line import Line, line_width, wrap
 from .look import Look
 
 __all__ = ["LogText"]

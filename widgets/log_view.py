@@ -26,10 +26,10 @@ from slotview.engine.events import (
     TaskEnded,
     TaskStarted,
 )
-from slotview.engine.plain import plain
+from slotview.engine.text.plain import plain
 
-from .following_scroll import FollowingScroll
-from .line import Line, fit
+from .base.following_scroll import FollowingScroll
+from .base.line import Line, fit
 from .look import Look
 from .numbers import count, duration
 

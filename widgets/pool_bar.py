@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slotview.engine.observe.meaning import pool_meaning
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import KvPool, SlotState, SlotView, Snapshot
+from slotview.engine.text.plain import plain
 
-from .bar import bar, parts_bar
-from .line import Line, flow, pad, wrap
+from .base.bar import bar, parts_bar
+from .base.line import Line, flow, pad, wrap
+from .base.panel import LinePanel
+from .base.title import set_title
 from .look import Look
 from .numbers import count, percent, size
-from .panel import LinePanel
-from .title import set_title
 
 __all__ = ["PoolBar"]
 

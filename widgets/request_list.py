@@ -10,14 +10,14 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from slotview.engine.backend import RequestState, RequestView
-from slotview.engine.plain import plain
+from slotview.engine.text.plain import plain
 
-from .column_table import ColumnTable
-from .columns import NOTHING, Column, says
-from .line import Line, cut_middle
+from .base.column_table import ColumnTable
+from .base.columns import NOTHING, Column, says
+from .base.line import Line, cut_middle
+from .base.title import set_title
 from .look import Look
 from .numbers import count, duration, rate
-from .title import set_title
 
 __all__ = ["NONE_YET", "RequestList"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from slotview.engine.backend import RequestState, RequestView
-from slotview.engine.plain import plain
+from slotview.engine.text.plain import plain
 
-from .following_scroll import FollowingScroll
-from .line import Line, break_text, flow, wrap
+from .base.following_scroll import FollowingScroll
+from .base.line import Line, break_text, flow, wrap
 from .look import Look
 from .numbers import count, duration, rate
 

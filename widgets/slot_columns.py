@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from slotview.engine.observe.meaning import prefill_share
 from slotview.engine.observe.observation import SlotRate
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import SlotState, SlotView
+from slotview.engine.text.plain import plain
 
-from .bar import bar
-from .columns import NOTHING, Column, says
-from .line import Line
+from .base.bar import bar
+from .base.columns import NOTHING, Column, says
+from .base.line import Line
 from .numbers import coarse, count, percent, rate
 
 __all__ = ["SlotRow", "slot_columns"]

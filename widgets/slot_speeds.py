@@ -7,8 +7,8 @@ from math import ceil
 from slotview.engine.observe.observation import Observation
 from slotview.engine.snapshot import SlotState
 
+from .base.line import Line, join, pad
 from .chart import nice_top, sparkline
-from .line import Line, join, pad
 from .look import Look
 from .numbers import rate
 from .series import Series

@@ -12,15 +12,15 @@ from textual.reactive import reactive
 
 from slotview.engine.observe.continuity import is_current
 from slotview.engine.observe.meaning import slots_unknown
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
+from slotview.engine.text.plain import plain
 
-from .column_table import ColumnTable
-from .columns import Column
+from .base.column_table import ColumnTable
+from .base.columns import Column
+from .base.title import set_title
 from .look import NO_LOOK, Look
 from .numbers import count
 from .slot_columns import SlotRow, slot_columns
-from .title import set_title
 
 __all__ = ["SlotTable"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from slotview.engine.observe.meaning import request_speed_meaning
 from slotview.engine.snapshot import HealthState
 
+from .base.line import Line, line_width, wrap
+from .base.panel import LinePanel
 from .chart import Chart
-from .line import Line, line_width, wrap
 from .look import Look
 from .numbers import rate
-from .panel import LinePanel
 from .slot_speeds import SlotSpeeds
 
 __all__ = ["SpeedChart"]

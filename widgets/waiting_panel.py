@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from slotview.engine.observe.continuity import is_current
 from slotview.engine.observe.meaning import AS_LAST_REPORTED, waiting_meaning
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import WaitingRequest, WaitingView
+from slotview.engine.text.plain import plain
 
+from .base.line import Line, fit, flow, join, line_width, wrap
+from .base.panel import LinePanel
 from .chart import Chart
-from .line import Line, fit, flow, join, line_width, wrap
 from .look import Look
 from .numbers import count, duration
-from .panel import LinePanel
 
 __all__ = ["WaitingPanel"]
 

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from ..events import Event, TaskStarted
 from ..model.sampling_params import SamplingParams
-from ..slots.task import Failed, Final, Result, TaskParams
+from ..slots.queue.task import Failed, Final, Result, TaskParams
 from .ghost import VOCABULARY
 from .workload import Arrival, Workload
 

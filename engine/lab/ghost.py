@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..context import ModelFacts
-from ..kv_size import KvShape, kv_bytes
+from ..context.kv_size import KvShape, kv_bytes
 from ..model.interface import CellIds, Floats, KvStore, SequenceRun, TokenIds, Tokenizer
 
 __all__ = ["VOCABULARY", "GhostKv", "GhostModel"]

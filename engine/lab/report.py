@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..plural import plural
+from ..text.plural import plural
 from .plan import PlanResult, PlanRow
 
 __all__ = ["format_plan"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from ..plural import plural
+from ..text.plural import plural
 
 __all__ = ["Arrival", "Lengths", "Workload", "WorkloadError", "burst", "parse_workload", "poisson"]
 

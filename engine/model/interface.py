@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ..kv_size import KvShape
-from .arrays import CellIds, Floats, TokenIds
+from ..context.kv_size import KvShape
+from .network.arrays import CellIds, Floats, TokenIds
 
 __all__ = ["CellIds", "Floats", "KvShape", "KvStore", "Model", "SequenceRun", "TokenIds", "Tokenizer"]
 

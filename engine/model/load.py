@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Floats
-from .crew import usable_cores
-from .gguf import ModelFile, load_model_file
+from .gguf.file import ModelFile, load_model_file
 from .interface import KvShape, KvStore, SequenceRun, Tokenizer
-from .kv_store import TypedKvStore
-from .tokenizer import load_tokenizer
-from .transformer import Transformer
+from .kv.store import TypedKvStore
+from .network.arrays import Floats
+from .network.transformer import Transformer
+from .threads.crew import usable_cores
+from .vocab.tokenizer import load_tokenizer
 
 __all__ = ["FileModel", "load_model"]
 

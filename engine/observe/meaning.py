@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..context import MAX_SLOTS
-from ..plural import plural
 from ..snapshot import HealthState, KvPool, SlotState, SlotView, Snapshot, Totals, WaitingView
+from ..text.plural import plural
 from .words import count, percent
 
 __all__ = [

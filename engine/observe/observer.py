@@ -11,12 +11,12 @@ from ..events import Event, Retuned
 from ..restart_signs import counters_fell
 from ..snapshot import EMPTY, HealthState, Snapshot
 from .continuity import Remains, answered_at, has_gap, has_restarted, is_new, is_same_run
-from .findings import RULES, FindingKeeper
+from .findings.memory import Memory
+from .findings.scene import Scene
+from .findings.table import RULES, FindingKeeper
 from .follow import Follower
 from .history import CAPACITY, History
-from .memory import Memory
 from .observation import NOTHING_OBSERVED, Observation, Point
-from .scene import Scene
 
 __all__ = ["Observer"]
 

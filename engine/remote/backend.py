@@ -26,21 +26,21 @@ from ..backend import (
 from ..context import LaunchFlags, ModelFacts
 from ..events import EventBatch, EventRing, RequestRefused
 from ..snapshot import Health, HealthState, ServerFacts, SlotDetails, Snapshot
-from .actions import act
-from .address import Address, AddressError, parse_address
-from .answer import Answer
-from .cadence import Cadence
-from .credentials import Credentials
-from .details import DetailRequests
-from .endpoint import Route, ServerKind
-from .fire import PromptSender
-from .knowledge import Knowledge
-from .patience import PATIENT, Patience
+from .fire.actions import act
+from .fire.sender import PromptSender
+from .http.address import Address, AddressError, parse_address
+from .http.answer import Answer
+from .http.credentials import Credentials
+from .http.proxy import peer_of
+from .knowledge.details import DetailRequests
+from .knowledge.endpoint import Route, ServerKind
+from .knowledge.learning import Knowledge
 from .picture import picture
-from .poller import Poller
-from .proxy import peer_of
+from .polling.cadence import Cadence
+from .polling.patience import PATIENT, Patience
+from .polling.poller import Poller
 from .retune import known_flags, preview
-from .verdict import judge
+from .verdict.word import judge
 
 __all__ = ["MOST_REQUESTS", "RemoteBackend"]
 

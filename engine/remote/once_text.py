@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..plain import plain
 from ..snapshot import SlotView, Snapshot
+from ..text.plain import plain
 
 __all__ = ["format_once"]
 

@@ -19,10 +19,10 @@ from ..snapshot import (
     Totals,
     WaitingView,
 )
-from .endpoint import Route, ServerKind
-from .known import Known
-from .read_models import ModelEntry
-from .read_props import file_name
+from .knowledge.endpoint import Route, ServerKind
+from .knowledge.known import Known
+from .read.models import ModelEntry
+from .read.props import file_name
 from .retune import flags_of, total_context
 
 __all__ = ["picture"]

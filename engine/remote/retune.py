@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from ..backend import RetunePreview
 from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
-from ..retune_preview import planned
+from ..context.preview import planned
 from ..snapshot import EndpointState, Snapshot
-from .address import Address
-from .endpoint import Route
-from .known import Known
-from .values import as_int
+from .http.address import Address
+from .knowledge.endpoint import Route
+from .knowledge.known import Known
+from .read.values import as_int
 
 __all__ = ["command_line", "flags_of", "known_flags", "preview", "total_context"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from ..backend import BackendError
 from ..context import LaunchFlags
-from ..flag import Kind
-from ..flag_table import FLAGS
 from ..flags import FlagError, parse_flags
+from ..flags.flag import Kind
+from ..flags.table import FLAGS
 
 __all__ = ["address_of", "model_path", "option", "split_arguments", "url_of", "without_launch"]
 

@@ -22,13 +22,13 @@ from ..backend import (
     Ticket,
 )
 from ..context import ContextError, LaunchFlags, ModelFacts, plan_context
+from ..context.memory import total_memory
+from ..context.preview import planned
 from ..events import EventBatch, EventRing, Notice, Retuned, Severity
-from ..hiding import hiding
-from ..memory import total_memory
 from ..remote.backend import RemoteBackend
-from ..remote.patience import PATIENT, Patience
-from ..retune_preview import planned
+from ..remote.polling.patience import PATIENT, Patience
 from ..snapshot import Health, HealthState, SlotDetails, Snapshot
+from ..text.hiding import hiding
 from .arguments import address_of, model_path, split_arguments, url_of, without_launch
 from .last_words import how_it_ended
 from .log_reader import LogReader
@@ -95,7 +95,7 @@ class RunnerBackend:
 
     def _read_model(self) -> None:
         """Read the sizes for the preview from the model file, if the command line names one."""
-        from ..loading import StartError, facts_of_file
+        from ..embedded.loading import StartError, facts_of_file
 
         path = model_path(self._others, os.environ)
         if path is not None:

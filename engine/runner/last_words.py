@@ -6,7 +6,7 @@ import re
 import signal
 from collections.abc import Sequence
 
-from ..plain import plain
+from ..text.plain import plain
 from .log_line import Told, read_line
 
 __all__ = ["how_it_ended"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ..context import LaunchFlags
-from ..plural import plural
 from ..snapshot import Snapshot
+from ..text.plural import plural
 from .log_reader import ChildFacts
 
 __all__ = ["completed", "lost_requests", "lost_tokens"]

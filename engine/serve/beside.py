@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from ..embedded.host import EngineHost
 from ..flags import EngineFlags
-from ..host import EngineHost
 from ..pace import microseconds
 
 if TYPE_CHECKING:

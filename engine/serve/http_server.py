@@ -19,9 +19,9 @@ import uvicorn
 from anyio.lowlevel import checkpoint
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .app import make_app
-from .closing import LINGER
-from .protocol import Http
+from .http.closing import LINGER
+from .http.protocol import Http
+from .routes.app import make_app
 from .state import ServerState
 
 __all__ = ["address_of", "bind", "make_server"]

@@ -7,10 +7,10 @@ from threading import Thread
 
 import uvicorn
 
-from ..context_lines import plan_lines
+from ..context.lines import plan_lines
+from ..embedded.host import EngineHost
+from ..embedded.loading import StartError, build_core, load
 from ..events import EventBatch, EventRing, LogLine
-from ..host import EngineHost
-from ..loading import StartError, build_core, load
 from ..pace import microseconds
 from .printer import LogPrinter
 from .start_lines import start_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from .body import write_json
+from .bodies.json_text import write_json
 
 __all__ = ["JSON", "json_reply"]
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
-from ..host import EngineHost
+from ..embedded.host import EngineHost
 from ..model.interface import TokenIds
-from ..slots.cancel_order import cancel_order
-from ..slots.task import ActionTask, Failed, Result, TaskParams
+from ..slots.queue.cancel_order import cancel_order
+from ..slots.queue.task import ActionTask, Failed, Result, TaskParams
 
 __all__ = ["RunningRequest"]
 

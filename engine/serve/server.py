@@ -7,9 +7,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..embedded.loading import StartError
 from ..flags import EngineFlags
-from ..loading import StartError
-from ..model.chat_template import ChatTemplateError, render_chat
+from ..model.chat.template import ChatTemplateError, render_chat
 from ..pace import microseconds
 from .http_server import address_of, bind, make_server
 from .loader import Loader

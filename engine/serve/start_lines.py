@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..flags import EngineFlags
-from ..model.template_caps import read_caps
-from ..model.template_thoughts import read_thought_tags
+from ..model.chat.caps import read_caps
+from ..model.chat.thoughts import read_thought_tags
 
 __all__ = ["start_lines"]
 

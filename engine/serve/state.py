@@ -8,11 +8,11 @@ from secrets import compare_digest, token_urlsafe
 
 from slotview import __version__
 
+from ..embedded.host import EngineHost
 from ..flags import EngineFlags
-from ..host import EngineHost
-from ..model.chat_template import CHATML
+from ..model.chat.template import CHATML
 from ..model.interface import Model, Tokenizer
-from .chat import ChatRules
+from .chat.prompt import ChatRules
 from .printer import LogPrinter
 
 __all__ = ["KeyFileError", "ServerState", "read_keys"]

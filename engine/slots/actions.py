@@ -8,12 +8,12 @@ from pathlib import Path
 from time import perf_counter_ns
 
 from .chooser import pinned_slot
-from .ending import INVALID_REQUEST, SERVER_ERROR, Endings
-from .job import ActionJob
-from .save_file import HeadError, SavedSlot, SaveFileError, pack, unpack
+from .decode.ending import INVALID_REQUEST, SERVER_ERROR, Endings
+from .kv.save_file import HeadError, SavedSlot, SaveFileError, pack, unpack
+from .queue.job import ActionJob
+from .queue.task import ActionDone
 from .slot import Slot
 from .state import CoreState
-from .task import ActionDone
 
 __all__ = ["Actions"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..events import HowChosen, SlotChosen
-from .job import CompletionJob
-from .prefix import common_prefix
-from .prompt_store import PromptStore
+from .prompt.prefix import common_prefix
+from .prompt.store import PromptStore
+from .queue.job import CompletionJob
 from .slot import Slot
 from .state import CoreState
 

@@ -13,22 +13,22 @@ from ..model.interface import Floats, Model, TokenIds
 from ..model.sampling_params import RANDOM_SEED
 from ..snapshot import SlotDetails, Snapshot
 from .actions import Actions
-from .batch import Batch, Piece
-from .context_shift import ContextShift
-from .decoding import BROKEN, Decoding
-from .ending import Endings
+from .decode.batch import Batch, Piece
+from .decode.context_shift import ContextShift
+from .decode.decoding import BROKEN, Decoding
+from .decode.ending import Endings
+from .decode.sampling_step import SamplingStep
 from .integrity import check_integrity
-from .job import ActionJob, CompletionJob, Request
 from .launch import Launching
-from .metrics import Metrics, Scrape
 from .options import CoreOptions
-from .prompt import PromptFeeder
+from .prompt.prefill import PromptFeeder
+from .queue.job import ActionJob, CompletionJob, Request
+from .queue.task import ActionTask, Result, TaskParams
+from .report.metrics import Metrics, Scrape
+from .report.view import StreamCells, View
 from .retune import TakenWork, put_work, take_work
-from .sampling_step import SamplingStep
 from .slot import GENERATING, IN_PROMPT, Slot
 from .state import CoreState
-from .task import ActionTask, Result, TaskParams
-from .view import StreamCells, View
 
 __all__ = ["Core", "Piece"]
 

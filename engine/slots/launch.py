@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from ..events import TaskDeferred, TaskStarted
 from ..model.sampling import Sampler, SamplerError
 from .chooser import Chooser
-from .ending import Endings
-from .job import CompletionJob
-from .sampler_lines import chain_line, params_text
+from .decode.ending import Endings
+from .queue.job import CompletionJob
+from .report.sampler_lines import chain_line, params_text
 from .slot import Phase, Slot
 from .state import CoreState
 

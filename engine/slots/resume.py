@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from ..model.interface import TokenIds
 from ..model.sampling import Sampler
+from .queue.task import Timings, TokenProbs
 from .slot import Slot
-from .task import Timings, TokenProbs
 
 __all__ = ["Resume"]
 

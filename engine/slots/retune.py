@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from ..backend import RetuneReport
 from ..events import Event, Retuned
-from ..plural import plural
-from .job import ActionJob, CancelJob, CompletionJob, Job
-from .metrics import Metrics
+from ..text.plural import plural
+from .queue.job import ActionJob, CancelJob, CompletionJob, Job
+from .queue.task import Requeued, Result
+from .report.metrics import Metrics
 from .resume import Resume
 from .slot import Phase, Slot
 from .state import CoreState
-from .task import Requeued, Result
 
 __all__ = ["RunningJob", "TakenWork", "put_work", "take_work"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..model.interface import TokenIds
 from ..model.sampling import Sampler
-from .cell_sequence import CellSequence
-from .job import CompletionJob
-from .task import StopType, TaskParams, Timings, TokenProbs
+from .kv.sequence import CellSequence
+from .queue.job import CompletionJob
+from .queue.task import StopType, TaskParams, Timings, TokenProbs
 
 __all__ = ["DONE_PROMPT", "GENERATING", "IN_PROMPT", "Phase", "Slot"]
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from ..context import ContextPlan
 from ..events import Event
 from ..model.interface import Model
-from .graphs import Graphs
-from .kv_cache import KvCache
-from .log import Log
-from .metrics import Metrics
+from .decode.graphs import Graphs
+from .kv.cache import KvCache
 from .options import CoreOptions
-from .prompt_store import PromptStore
+from .prompt.store import PromptStore
+from .queue.task import Result
+from .queue.task_queue import TaskQueue
+from .report.log import Log
+from .report.metrics import Metrics
 from .slot import Slot
-from .task import Result
-from .task_queue import TaskQueue
 
 __all__ = ["CoreState"]
 

@@ -8,11 +8,11 @@ from threading import Event
 
 import numpy as np
 
+from slotview.engine.embedded.host import EngineHost
+from slotview.engine.embedded.loading import build_core, load
 from slotview.engine.flags import parse_flags
-from slotview.engine.host import EngineHost
-from slotview.engine.loading import build_core, load
 from slotview.engine.pace import microseconds
-from slotview.engine.slots.task import Partial, Result, TaskParams
+from slotview.engine.slots.queue.task import Partial, Result, TaskParams
 
 ROUNDS = 40
 

@@ -12,13 +12,13 @@ from threading import Semaphore
 
 import numpy as np
 
+from slotview.engine.embedded.host import EngineHost
+from slotview.engine.embedded.loading import build_core, bundled_model, load
 from slotview.engine.flags import parse_flags
-from slotview.engine.host import EngineHost
-from slotview.engine.loading import build_core, bundled_model, load
 from slotview.engine.model.interface import SequenceRun
 from slotview.engine.model.load import FileModel, load_model
 from slotview.engine.pace import microseconds
-from slotview.engine.slots.task import Result, TaskParams
+from slotview.engine.slots.queue.task import Result, TaskParams
 from tests.soak import rss
 
 STEPS = 30

@@ -20,10 +20,10 @@ for name in [name for name in os.environ if name.startswith("OPENBLAS_")]:
 
 import numpy as np  # noqa: E402
 
-from slotview.engine.model.blas import kernel_name  # noqa: E402
-from slotview.engine.model.gguf import load_model_file  # noqa: E402
+from slotview.engine.model.gguf.file import load_model_file  # noqa: E402
 from slotview.engine.model.interface import SequenceRun  # noqa: E402
-from slotview.engine.model.transformer import Transformer  # noqa: E402
+from slotview.engine.model.network.transformer import Transformer  # noqa: E402
+from slotview.engine.model.threads.blas import kernel_name  # noqa: E402
 
 ROW = re.compile(
     r"^\|\s*(\d+) \|\s*(\d+) \|\s*(\d+) \|\s*\d+ \|\s*([\d.]+) \|\s*([\d.]+) \|\s*([\d.]+) \|\s*([\d.]+) \|", re.M

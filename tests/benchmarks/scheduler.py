@@ -12,7 +12,7 @@ from slotview.engine.model.interface import Floats, KvStore, SequenceRun
 from slotview.engine.model.sampling_params import SamplingParams
 from slotview.engine.slots.core import Core
 from slotview.engine.slots.options import CoreOptions
-from slotview.engine.slots.task import TaskParams
+from slotview.engine.slots.queue.task import TaskParams
 from tests.engine.stub_model import ByteTokenizer, StubModel
 
 N_VOCAB = 1024

@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from slotview.engine.model.blas import kernel_name
+from slotview.engine.model.threads.blas import kernel_name
 from tests.differential.servers import REAL, Server, start
 
 N_PROMPT, N_PREDICT = 32, 96

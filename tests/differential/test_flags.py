@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from slotview.engine.flag import Kind
-from slotview.engine.flag_table import FLAGS, HARMLESS, OWN, REFUSED, REFUSED_VARIABLES
 from slotview.engine.flags import FlagError, parse_flags
+from slotview.engine.flags.flag import Kind
+from slotview.engine.flags.table import FLAGS, HARMLESS, OWN, REFUSED, REFUSED_VARIABLES
 
 from .servers import REAL, WHY_NOT
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from slotview.engine.kv_size import KvShape
+from slotview.engine.context.kv_size import KvShape
 from slotview.engine.model.interface import CellIds, Floats, KvStore, SequenceRun, TokenIds
 
 __all__ = ["ByteTokenizer", "StubKv", "StubModel", "tokens"]

@@ -17,8 +17,8 @@ from slotview.engine.context import (
     plan_context,
     slots_for_each,
 )
+from slotview.engine.context.kv_size import KV_TYPES, KvShape, kv_bytes
 from slotview.engine.flags import parse_flags
-from slotview.engine.kv_size import KV_TYPES, KvShape, kv_bytes
 
 SMOL = KvShape(n_layer=30, n_head_kv=3, head_dim_k=64, head_dim_v=64)
 MODEL = ModelFacts(n_ctx_train=8192, shape=SMOL, rope_base=100000.0)

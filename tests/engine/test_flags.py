@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.flag_table import FLAGS, REFUSED
 from slotview.engine.flags import EngineFlags, FlagError, parse_flags
+from slotview.engine.flags.table import FLAGS, REFUSED
 
 
 def parse(line: str, **environ: str) -> EngineFlags:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from slotview.engine.backend import BackendError
+from slotview.engine.embedded.host import EngineHost
+from slotview.engine.embedded.loading import build_core
 from slotview.engine.events import LogLine, Notice
 from slotview.engine.flags import parse_flags
-from slotview.engine.host import EngineHost
-from slotview.engine.loading import build_core
 from slotview.engine.slots.core import Core, Piece
-from slotview.engine.slots.task import ActionTask, Failed, Result, TaskParams
+from slotview.engine.slots.queue.task import ActionTask, Failed, Result, TaskParams
 from tests.engine.serve.face import until
 from tests.engine.stub_model import StubModel
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 from msgspec.structs import replace
 
-from slotview.engine import loading
+from slotview.engine.embedded import loading
 from slotview.engine.flags import parse_flags
 from slotview.engine.model import load
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine import local
 from slotview.engine.backend import BackendError, FireRequest, RequestState, SlotAction, Ticket
 from slotview.engine.context import LaunchFlags
+from slotview.engine.embedded import local
+from slotview.engine.embedded.local import LocalBackend
 from slotview.engine.events import LogLine, Notice, Retuned, TaskDeferred, TaskEnded
 from slotview.engine.flags import EngineFlags, parse_flags
-from slotview.engine.local import LocalBackend
 from slotview.engine.pace import DeviceProfile
 from slotview.engine.snapshot import HealthState, SlotState
 from tests.engine.stub_model import StubModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slotview.engine.pace import DeviceProfile, UnknownProfileError, profile
-from slotview.engine.slots.batch import Piece
+from slotview.engine.slots.decode.batch import Piece
 from tests.engine.slots.desk import Desk
 
 DEVICE = DeviceProfile("d", "a device", step=50.0, per_slot=10.0, per_prompt=400.0, per_prompt_token=4.0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from slotview.engine.plain import SUBSTITUTE, plain
+from slotview.engine.text.plain import SUBSTITUTE, plain
 
 ANY = st.text(st.characters(codec=None, exclude_categories=()), max_size=80)
 

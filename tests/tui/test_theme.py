@@ -6,7 +6,7 @@ from rich.style import Style
 
 from slotview.engine.snapshot import Snapshot
 from slotview.tui.theme import THEMES
-from slotview.widgets.line import TONES, tone_style
+from slotview.widgets.base.line import TONES, tone_style
 from slotview.widgets.slot_table import SlotTable
 from tests.tui.helpers import look, make_app
 from tests.tui.scenes import GONE, WORKING

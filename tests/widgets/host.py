@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
 
+from slotview.widgets.base.panel import LinePanel
 from slotview.widgets.look import Look
-from slotview.widgets.panel import LinePanel
 
 MessageT = TypeVar("MessageT", bound=Message)
 

@@ -1,7 +1,7 @@
 import pytest
 
-from slotview.widgets.bar import bar, parts_bar, shares
-from slotview.widgets.line import Line, line_width
+from slotview.widgets.base.bar import bar, parts_bar, shares
+from slotview.widgets.base.line import Line, line_width
 
 
 def filled(line: Line) -> str:

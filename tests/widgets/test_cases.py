@@ -4,8 +4,8 @@ import pytest
 from rich.cells import cell_len
 
 from slotview.engine.observe.observation import Observation, Point, SlotRate
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import KvPool, ServerFacts, SlotState, SlotView, Totals, WaitingView
+from slotview.engine.text.plain import plain
 from slotview.widgets.header_bar import HeaderBar
 from slotview.widgets.pool_bar import PoolBar
 from slotview.widgets.slot_table import SlotTable

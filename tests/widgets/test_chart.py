@@ -1,8 +1,8 @@
 import pytest
 
 from slotview.engine.observe.observation import Point
+from slotview.widgets.base.line import Line, line_width
 from slotview.widgets.chart import Chart, nice_top, sparkline
-from slotview.widgets.line import Line, line_width
 from tests.widgets.looks import NOW, history
 
 

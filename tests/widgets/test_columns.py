@@ -1,5 +1,5 @@
-from slotview.widgets.columns import NOTHING, Column, lay_out, says
-from slotview.widgets.line import line_width
+from slotview.widgets.base.columns import NOTHING, Column, lay_out, says
+from slotview.widgets.base.line import line_width
 
 COLUMNS: list[Column[int]] = [
     Column("number", 6, 0, lambda row, _: says(str(row))),

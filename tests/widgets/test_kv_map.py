@@ -2,8 +2,8 @@ import pytest
 from msgspec.structs import replace
 
 from slotview.engine.snapshot import KvPool
+from slotview.widgets.base.line import line_width
 from slotview.widgets.kv_map import KvMap
-from slotview.widgets.line import line_width
 from tests.widgets.host import drawn
 from tests.widgets.looks import attached, look, many, snapshot
 

@@ -4,7 +4,7 @@ from rich.style import Style
 from textual.app import App
 from textual.color import Color
 
-from slotview.widgets.line import (
+from slotview.widgets.base.line import (
     TONES,
     Line,
     break_text,
@@ -19,8 +19,8 @@ from slotview.widgets.line import (
     tone_style,
     wrap,
 )
-from slotview.widgets.line_scroll import LineScroll
-from slotview.widgets.panel import LinePanel
+from slotview.widgets.base.line_scroll import LineScroll
+from slotview.widgets.base.panel import LinePanel
 
 TEXTS = ["", "short", "a rather long text of several words", "日本語のテキスト", "mixed 日本 and ascii", "x" * 50]
 

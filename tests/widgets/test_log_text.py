@@ -1,4 +1,4 @@
-from slotview.widgets.line import Line
+from slotview.widgets.base.line import Line
 from slotview.widgets.log_text import LogText
 from tests.widgets.host import hosting
 

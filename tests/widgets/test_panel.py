@@ -2,9 +2,9 @@ import pytest
 from textual.strip import Strip
 
 from slotview.engine.snapshot import Health, HealthState
-from slotview.widgets.line import Line
+from slotview.widgets.base.line import Line
+from slotview.widgets.base.panel import LinePanel
 from slotview.widgets.look import Look
-from slotview.widgets.panel import LinePanel
 from tests.widgets.host import hosting, screen_text
 from tests.widgets.looks import look, snapshot
 

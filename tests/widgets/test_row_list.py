@@ -2,9 +2,9 @@ from collections.abc import Hashable
 
 from textual.strip import Strip
 
-from slotview.widgets.line import Line
+from slotview.widgets.base.line import Line
+from slotview.widgets.base.row_list import RowList
 from slotview.widgets.look import Look
-from slotview.widgets.row_list import RowList
 from tests.widgets.host import hosting, screen_strips, screen_text
 
 

@@ -138,7 +138,7 @@ def _facts(path: str | None) -> ModelFacts | None:
     """Sizes from a model file, if one is given; exits with one line if it cannot be read."""
     if path is None:
         return None
-    from slotview.engine.loading import StartError, facts_of_file
+    from slotview.engine.embedded.loading import StartError, facts_of_file
 
     try:
         return facts_of_file(path)

@@ -20,7 +20,7 @@ LONGEST_LINE = 2000
 
 def fail(message: object, code: int = 1) -> NoReturn:
     """Exit with one line on stderr, without what a file or a server might have hidden in it for the terminal."""
-    from slotview.engine.plain import plain
+    from slotview.engine.text.plain import plain
 
     print(f"slotview: {plain(str(message), LONGEST_LINE)}", file=sys.stderr)
     sys.exit(code)
@@ -49,8 +49,8 @@ def read_flags(words: Sequence[str], *, check: bool = True, usual_pace: str = ""
     from msgspec.structs import replace
 
     from slotview.engine.context import ContextError
+    from slotview.engine.embedded.loading import check_flags
     from slotview.engine.flags import FlagError, parse_flags
-    from slotview.engine.loading import check_flags
     from slotview.engine.pace import UnknownProfileError
 
     try:

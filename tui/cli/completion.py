@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from slotview.engine.flag_table import FLAGS
+from slotview.engine.flags.table import FLAGS
 
 from .words import split_words
 

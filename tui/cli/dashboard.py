@@ -19,7 +19,7 @@ DEMO_FLAGS = ("-c", "8192", "-np", "4")
 
 def start_dashboard(words: Sequence[str], options: ScreenOptions, *, listen: str | None) -> None:
     """``slotview``: the screen over the embedded engine."""
-    from slotview.engine.local import LocalBackend
+    from slotview.engine.embedded.local import LocalBackend
 
     saved = load_config()
     flags = read_flags(words, usual_pace=(saved and saved.pace) or DEFAULT_PACE)
@@ -44,7 +44,7 @@ def _http_face(listen: str, flags: EngineFlags) -> Beside:
 
 def start_demo(words: Sequence[str], options: ScreenOptions) -> None:
     """``slotview demo``: the scripted minute."""
-    from slotview.engine.local import LocalBackend
+    from slotview.engine.embedded.local import LocalBackend
 
     from ..lessons.demo import DemoApp
 
@@ -69,7 +69,7 @@ def start_runner(words: Sequence[str], options: ScreenOptions, *, server_bin: st
 def start_replay(path: str, options: ScreenOptions, *, speed: float) -> None:
     """``slotview replay``: a recording on the screen."""
     from slotview.engine.backend import BackendError
-    from slotview.engine.observe.replay import ReplayBackend
+    from slotview.engine.observe.recording.replay import ReplayBackend
 
     try:
         backend = ReplayBackend(path, speed=speed)

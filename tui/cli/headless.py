@@ -24,8 +24,8 @@ def start_server(words: Sequence[str]) -> None:
 
 def complete_once(prompt: str, words: Sequence[str]) -> None:
     """``slotview complete``: text to stdout as it comes."""
-    from slotview.engine.headless import complete
-    from slotview.engine.loading import StartError
+    from slotview.engine.embedded.headless import complete
+    from slotview.engine.embedded.loading import StartError
 
     flags = read_flags(words)
     try:
@@ -39,10 +39,10 @@ def complete_once(prompt: str, words: Sequence[str]) -> None:
 
 def print_plan(workload: str, slots: str | None, words: Sequence[str]) -> None:
     """``slotview plan``: how several numbers of slots do under a workload, as a table on stdout."""
+    from slotview.engine.embedded.loading import StartError, bundled_model, core_options, facts_of_file, load
     from slotview.engine.lab.plan import run_plan, spread
     from slotview.engine.lab.report import format_plan
     from slotview.engine.lab.workload import WorkloadError, parse_workload
-    from slotview.engine.loading import StartError, bundled_model, core_options, facts_of_file, load
 
     flags = read_flags(words, check=False, usual_pace=DEFAULT_PACE)
     device = flags.device

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from slotview.engine.flag import Flag, Kind
-from slotview.engine.flag_table import FLAGS, HARMLESS, OWN, REFUSED
+from slotview.engine.flags.flag import Flag, Kind
+from slotview.engine.flags.table import FLAGS, HARMLESS, OWN, REFUSED
 
 from .words import TAKE_VALUE
 

@@ -82,7 +82,7 @@ def _recorded(backend: Backend, path: str | None, warn: Callable[[str], None]) -
         yield
         return
     from slotview.engine.backend import BackendError
-    from slotview.engine.observe.tape import Tape
+    from slotview.engine.observe.recording.tape import Tape
 
     try:
         tape = Tape(backend, path, tell=warn)
@@ -114,7 +114,7 @@ def chosen_theme(options: ScreenOptions, saved: Settings | None) -> str | None:
         return _fitting_theme()
     from textual.theme import BUILTIN_THEMES
 
-    from slotview.engine.plain import plain
+    from slotview.engine.text.plain import plain
 
     from ..theme import THEMES
 

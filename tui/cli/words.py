@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from slotview.engine.flag import Kind
-from slotview.engine.flag_table import FLAGS
+from slotview.engine.flags.flag import Kind
+from slotview.engine.flags.table import FLAGS
 
 __all__ = ["TAKE_VALUE", "split_words"]
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slotview.engine.backend import Backend
+from slotview.engine.embedded.local import LocalBackend
 from slotview.engine.flags import parse_flags
-from slotview.engine.local import LocalBackend
 
 from .demo import SCRIPT, STORIES, DemoApp, Step
 

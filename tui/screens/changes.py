@@ -12,7 +12,7 @@ from textual.screen import Screen
 from slotview.engine.backend import BackendError, FireRequest, RetuneMode, RetuneReport
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import Severity
-from slotview.engine.plural import plural
+from slotview.engine.text.plural import plural
 from slotview.widgets.numbers import count
 from slotview.widgets.request_list import RequestList
 

@@ -14,8 +14,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from slotview.engine.observe.observation import Point
+from slotview.widgets.base.line import tone_style
 from slotview.widgets.chart import nice_top
-from slotview.widgets.line import tone_style
 from slotview.widgets.numbers import count, rate
 
 from .dialog import Dialog

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
-from slotview.engine.plain import plain
+from slotview.engine.text.plain import plain
 
 from .dialog import Dialog
 

@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from slotview.engine.backend import RetuneMode
 from slotview.engine.snapshot import HealthState
+from slotview.widgets.base.row_list import RowList
 from slotview.widgets.busy_panel import BusyPanel
 from slotview.widgets.findings_list import FindingsList
 from slotview.widgets.header_bar import HeaderBar
@@ -24,7 +25,6 @@ from slotview.widgets.log_view import LogView
 from slotview.widgets.look import Look
 from slotview.widgets.pool_bar import PoolBar
 from slotview.widgets.request_list import NONE_YET, RequestList
-from slotview.widgets.row_list import RowList
 from slotview.widgets.slot_table import SlotTable
 from slotview.widgets.speed_chart import SpeedChart
 from slotview.widgets.waiting_panel import WaitingPanel

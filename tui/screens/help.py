@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from slotview.widgets.line import wrap
+from slotview.widgets.base.line import wrap
 
 from .dialog import Dialog
 

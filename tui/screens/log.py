@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from textual.widget import Widget
 
-from slotview.widgets.line import Line
+from slotview.widgets.base.line import Line
 from slotview.widgets.log_text import LogText
 
 from .dialog import Dialog

@@ -13,8 +13,8 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from slotview.engine.plain import plain
-from slotview.widgets.line import cut_middle, pad
+from slotview.engine.text.plain import plain
+from slotview.widgets.base.line import cut_middle, pad
 
 from .dialog import Dialog
 

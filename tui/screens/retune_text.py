@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.content import Content
 
 from slotview.engine.backend import RetunePreview
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import Snapshot
+from slotview.engine.text.plain import plain
 from slotview.widgets.numbers import count, size
 
 __all__ = ["preview_text"]

@@ -12,8 +12,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from slotview.engine.backend import BackendError
-from slotview.engine.plain import plain
 from slotview.engine.snapshot import SlotDetails, SlotView
+from slotview.engine.text.plain import plain
 from slotview.widgets.numbers import UNKNOWN, count
 
 from ..feed import Feed

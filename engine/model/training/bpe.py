@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from ..byte_letters import BYTE_OF, LETTER_OF
+from ..vocab.byte_letters import BYTE_OF, LETTER_OF
 
 __all__ = ["SPECIAL", "Bpe", "train_bpe"]
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from slotview.engine.context import LaunchFlags, ModelFacts
-from slotview.engine.kv_size import KvShape
+from slotview.engine.context.kv_size import KvShape
 from slotview.engine.lab.ghost import GhostModel
 from slotview.engine.lab.plan import PlanResult, PlanRow, run_plan, spread
 from slotview.engine.lab.report import format_plan

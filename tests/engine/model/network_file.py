@@ -9,7 +9,7 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from slotview.engine.model.hparams import HParams
+from slotview.engine.model.gguf.hparams import HParams
 
 from .reference import random_weights, small_hparams
 from .small_file import SPM, add_key, vocabulary_keys

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from slotview.engine.model.chat_template import ChatTemplateError, render_chat
+from slotview.engine.model.chat.template import ChatTemplateError, render_chat
 
 ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi ✓"}]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from slotview.engine.model import gates
-from slotview.engine.model.crew import FIRST_PAUSE, Crew, usable_cores
+from slotview.engine.model.threads import gates
+from slotview.engine.model.threads.crew import FIRST_PAUSE, Crew, usable_cores
 
 
 @pytest.fixture(params=[True, False], ids=["spinning", "sleeping"])

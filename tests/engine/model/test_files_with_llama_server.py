@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from slotview.engine.embedded.loading import build_core
 from slotview.engine.flags import parse_flags
-from slotview.engine.loading import build_core
-from slotview.engine.model.byte_letters import BYTE_OF
-from slotview.engine.model.gguf import load_model_file
+from slotview.engine.model.gguf.file import load_model_file
 from slotview.engine.model.interface import SequenceRun
 from slotview.engine.model.load import load_model
-from slotview.engine.model.pre_tokenizing import FAMILIES
 from slotview.engine.model.sampling_params import SamplingParams
-from slotview.engine.model.tokenizer import load_tokenizer
-from slotview.engine.slots.task import Final, TaskParams
+from slotview.engine.model.vocab.byte_letters import BYTE_OF
+from slotview.engine.model.vocab.pre_tokenizing import FAMILIES
+from slotview.engine.model.vocab.tokenizer import load_tokenizer
+from slotview.engine.slots.queue.task import Final, TaskParams
 from tests.real_server import LlamaServer, StartServer, llama_server
 
 from .crossing_vocabulary import HARD_TEXTS, crossing_vocabulary

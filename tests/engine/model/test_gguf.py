@@ -8,9 +8,9 @@ import gguf
 import numpy as np
 import pytest
 
-from slotview.engine.model.chat_template import ChatTemplateError, render_chat
-from slotview.engine.model.gguf import ModelFileError, load_model_file
-from slotview.engine.model.quants import QUANTS_BY_NAME, dequantize
+from slotview.engine.model.chat.template import ChatTemplateError, render_chat
+from slotview.engine.model.gguf.file import ModelFileError, load_model_file
+from slotview.engine.model.gguf.quants import QUANTS_BY_NAME, dequantize
 
 NAMES = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"]
 

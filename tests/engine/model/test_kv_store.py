@@ -7,9 +7,9 @@ import struct
 import numpy as np
 import pytest
 
-from slotview.engine.model.hadamard import hadamard, rotate_heads, rotation_size
 from slotview.engine.model.interface import KvShape
-from slotview.engine.model.kv_store import TypedKvStore
+from slotview.engine.model.kv.hadamard import hadamard, rotate_heads, rotation_size
+from slotview.engine.model.kv.store import TypedKvStore
 
 SMOLLM2 = KvShape(n_layer=30, n_head_kv=3, head_dim_k=64, head_dim_v=64)
 SMALL = KvShape(n_layer=2, n_head_kv=2, head_dim_k=64, head_dim_v=32)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from slotview.engine.model import matmul
-from slotview.engine.model.blas import has_small_kernel, one_thread
-from slotview.engine.model.matmul import Matrix, Product, split_columns
+from slotview.engine.model.network import matmul
+from slotview.engine.model.network.matmul import Matrix, Product, split_columns
+from slotview.engine.model.threads.blas import has_small_kernel, one_thread
 
 SHAPES = [(96, 96), (89, 96), (576, 1536), (320, 64), (64, 5000), (33, 7)]
 ROWS = [2, 3, 5, 8, 17, 31, 32, 33, 63, 65, 129, 300]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slotview.engine.model.gguf import ModelFileError, RopeScaling, load_model_file
+from slotview.engine.model.gguf.file import ModelFileError, RopeScaling, load_model_file
 from slotview.engine.model.load import load_model
 from tests.engine.model.small_file import WIDTH, write_model
 from tests.real_server import BUNDLED

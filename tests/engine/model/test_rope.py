@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slotview.engine.model.hparams import RopeScaling
-from slotview.engine.model.rope import Rope, rope_frequencies
+from slotview.engine.model.gguf.hparams import RopeScaling
+from slotview.engine.model.network.rope import Rope, rope_frequencies
 
 from .reference import small_hparams
 

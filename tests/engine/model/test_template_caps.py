@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import asdict
 
-from slotview.engine.model.chat_template import CHATML
-from slotview.engine.model.template_caps import read_caps
+from slotview.engine.model.chat.caps import read_caps
+from slotview.engine.model.chat.template import CHATML
 
 ALL = "{% for m in messages %}"
 END = "{% endfor %}"

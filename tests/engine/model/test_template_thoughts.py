@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.model.chat_template import CHATML
-from slotview.engine.model.template_thoughts import ThoughtTags, read_thought_tags
+from slotview.engine.model.chat.template import CHATML
+from slotview.engine.model.chat.thoughts import ThoughtTags, read_thought_tags
 
 ALL = "{% for m in messages %}"
 SAID = "{{ m.content }}{% endfor %}"

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slotview.engine.model.file_tokenizer import FileTokenizer
-from slotview.engine.model.gguf import ModelFileError, load_model_file
-from slotview.engine.model.pre_tokenizing import FAMILIES, find_pretokenizer
-from slotview.engine.model.spm import merged_symbols
-from slotview.engine.model.tokenizer import load_tokenizer
+from slotview.engine.model.gguf.file import ModelFileError, load_model_file
+from slotview.engine.model.vocab.file_tokenizer import FileTokenizer
+from slotview.engine.model.vocab.pre_tokenizing import FAMILIES, find_pretokenizer
+from slotview.engine.model.vocab.spm import merged_symbols
+from slotview.engine.model.vocab.tokenizer import load_tokenizer
 from tests.engine.model.small_file import BPE, SCORES, SPM, write_model
 from tests.real_server import BUNDLED
 

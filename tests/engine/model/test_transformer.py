@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from slotview.engine.model.blas import has_small_kernel
-from slotview.engine.model.hparams import HParams, RopeScaling
+from slotview.engine.model.gguf.hparams import HParams, RopeScaling
 from slotview.engine.model.interface import SequenceRun
-from slotview.engine.model.kv_store import TypedKvStore
-from slotview.engine.model.transformer import Transformer
+from slotview.engine.model.kv.store import TypedKvStore
+from slotview.engine.model.network.transformer import Transformer
+from slotview.engine.model.threads.blas import has_small_kernel
 
 from .reference import random_biases, random_weights, reference_logits, small_hparams
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from slotview.engine.model.gguf import load_model_file
+from slotview.engine.model.gguf.file import load_model_file
 from slotview.engine.model.interface import Tokenizer
 from slotview.engine.model.sampling import Sampler, probabilities
 from slotview.engine.model.sampling_params import SamplingParams
-from slotview.engine.model.tokenizer import load_tokenizer
+from slotview.engine.model.vocab.tokenizer import load_tokenizer
 from tests.real_server import LlamaServer, StartServer, llama_server, model_path
 
 __all__ = ["llama_server"]

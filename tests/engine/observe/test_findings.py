@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from slotview.engine.events import ContextShifted, Event, RequestRefused, SlotChosen, TaskEnded, TaskStarted
-from slotview.engine.observe.findings import RULES, FindingKeeper
-from slotview.engine.observe.memory import Memory
+from slotview.engine.observe.findings.memory import Memory
+from slotview.engine.observe.findings.scene import Rule, Scene
+from slotview.engine.observe.findings.table import RULES, FindingKeeper
 from slotview.engine.observe.observation import Finding, Observation
 from slotview.engine.observe.observer import Observer
-from slotview.engine.observe.scene import Rule, Scene
 from slotview.engine.snapshot import (
     Health,
     HealthState,

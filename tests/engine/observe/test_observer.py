@@ -9,7 +9,7 @@ import pytest
 
 from slotview.engine.events import Retuned, TaskEnded
 from slotview.engine.observe.observer import Observer
-from slotview.engine.observe.recording import load_recording
+from slotview.engine.observe.recording.reader import load_recording
 from slotview.engine.snapshot import (
     EndpointState,
     EndpointView,

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from slotview.engine.backend import Backend, BackendError, FireRequest, SlotAction
 from slotview.engine.context import LaunchFlags
 from slotview.engine.events import LogLine, Notice, PoolFull, RequestRefused, TaskEnded, TaskStarted
-from slotview.engine.observe import recording as recordings
-from slotview.engine.observe.recorder import Recorder
-from slotview.engine.observe.recording import load_recording
-from slotview.engine.observe.replay import ReplayBackend
-from slotview.engine.observe.scrub import scrub
-from slotview.engine.observe.tape import Tape
+from slotview.engine.observe.recording import reader as recordings
+from slotview.engine.observe.recording.reader import load_recording
+from slotview.engine.observe.recording.recorder import Recorder
+from slotview.engine.observe.recording.replay import ReplayBackend
+from slotview.engine.observe.recording.scrub import scrub
+from slotview.engine.observe.recording.tape import Tape
 from slotview.engine.snapshot import (
     EndpointState,
     EndpointView,

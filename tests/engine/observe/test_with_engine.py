@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from slotview.engine.context import LaunchFlags, ModelFacts, plan_context
+from slotview.engine.context.kv_size import KvShape
 from slotview.engine.events import Event
-from slotview.engine.kv_size import KvShape
 from slotview.engine.lab.ghost import GhostModel
 from slotview.engine.model.sampling_params import SamplingParams
 from slotview.engine.observe.observation import Observation
@@ -18,7 +18,7 @@ from slotview.engine.observe.observer import Observer
 from slotview.engine.pace import PROFILES
 from slotview.engine.slots.core import Core
 from slotview.engine.slots.options import CoreOptions
-from slotview.engine.slots.task import TaskParams
+from slotview.engine.slots.queue.task import TaskParams
 
 FACTS = ModelFacts(n_ctx_train=8192, shape=KvShape(1, 1, 64, 64))
 DEVICE = PROFILES["m4-9b"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slotview.engine.observe.words import count, duration, ids, percent
-from slotview.engine.plural import plural
+from slotview.engine.text.plural import plural
 
 from .polls import idle
 

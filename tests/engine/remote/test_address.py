@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.remote.address import AddressError, parse_address
-from slotview.engine.remote.credentials import Credentials
+from slotview.engine.remote.http.address import AddressError, parse_address
+from slotview.engine.remote.http.credentials import Credentials
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from slotview.engine.backend import FireRequest, RequestState
 from slotview.engine.observe.meaning import pool_meaning
 from slotview.engine.observe.observer import Observer
 from slotview.engine.remote.once import ExitCode, snapshot_once
-from slotview.engine.remote.read_slots import read_details, read_slots, runs_over
+from slotview.engine.remote.read.slots import read_details, read_slots, runs_over
 from slotview.engine.snapshot import Health, HealthState, SlotState, SlotView, Snapshot
 from tests.engine.remote.recorded import impatient, watching
 from tests.engine.remote.test_cases_network import HANG

@@ -10,11 +10,11 @@ import pytest
 
 from slotview.engine.backend import Backend, BackendError, RetuneMode, SlotAction
 from slotview.engine.context import LaunchFlags, ModelFacts
-from slotview.engine.kv_size import KvShape
-from slotview.engine.remote import knowledge
+from slotview.engine.context.kv_size import KvShape
 from slotview.engine.remote.backend import RemoteBackend
-from slotview.engine.remote.body import parse_json
-from slotview.engine.remote.read_slots import read_slots
+from slotview.engine.remote.knowledge import learning as knowledge
+from slotview.engine.remote.read.body import parse_json
+from slotview.engine.remote.read.slots import read_slots
 from slotview.engine.snapshot import EndpointState, HealthState
 from tests.engine.remote.recorded import HTML, has_looked, healthy, recorded, slot, watching
 from tests.fake_server import FakeServer, Reply, json_reply

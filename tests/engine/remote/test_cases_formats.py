@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from slotview.engine.plain import plain
-from slotview.engine.remote.body import parse_json
 from slotview.engine.remote.once import ExitCode, snapshot_once
-from slotview.engine.remote.read_errors import read_refusal
-from slotview.engine.remote.read_slots import read_details, read_slots
+from slotview.engine.remote.read.body import parse_json
+from slotview.engine.remote.read.errors import read_refusal
+from slotview.engine.remote.read.slots import read_details, read_slots
 from slotview.engine.snapshot import EndpointState, HealthState, SlotState, SlotView
+from slotview.engine.text.plain import plain
 from tests.engine.remote.recorded import (
     HTML,
     body,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from slotview.engine.events import Event, Notice, TaskEnded, TaskStarted
-from slotview.engine.remote.read_metrics import read_metrics, read_totals
+from slotview.engine.remote.read.metrics import read_metrics, read_totals
 from slotview.engine.snapshot import HealthState, Totals
 from tests.engine.remote.recorded import first_look, healthy, metrics, recorded, slot, watching
 from tests.engine.remote.simulated import Simulation

@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from slotview.engine.backend import BackendError, FireRequest, SlotAction
 from slotview.engine.events import Notice
 from slotview.engine.observe.meaning import pool_meaning, waiting_meaning
-from slotview.engine.remote.address import parse_address
 from slotview.engine.remote.backend import RemoteBackend
-from slotview.engine.remote.credentials import NOBODY
+from slotview.engine.remote.http.address import parse_address
+from slotview.engine.remote.http.credentials import NOBODY
+from slotview.engine.remote.http.wire import Wire
 from slotview.engine.remote.once import ExitCode, snapshot_once
-from slotview.engine.remote.wire import Wire
 from slotview.engine.snapshot import EndpointState, HealthState, Snapshot
 from tests.engine.remote.recorded import (
     IMPATIENT,

@@ -10,8 +10,8 @@ from slotview.engine.backend import BackendError, FireRequest, SlotAction
 from slotview.engine.events import Notice, TaskEnded
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.picture import picture
-from slotview.engine.remote.read_models import read_models
-from slotview.engine.remote.verdict import judge
+from slotview.engine.remote.read.models import read_models
+from slotview.engine.remote.verdict.word import judge
 from slotview.engine.snapshot import HealthState
 from tests.engine.remote.recorded import body, has_looked, healthy, metrics, recorded, slot, watching
 from tests.engine.remote.simulated import Simulation

@@ -11,12 +11,12 @@ from itertools import count
 import pytest
 
 from slotview.engine.backend import BackendError, FireRequest, RequestState, SlotAction
-from slotview.engine.remote.answer import Answer
+from slotview.engine.remote.http.answer import Answer
+from slotview.engine.remote.http.retry_after import pause_of
 from slotview.engine.remote.once import ExitCode, snapshot_once
-from slotview.engine.remote.patience import PATIENT
 from slotview.engine.remote.picture import picture
-from slotview.engine.remote.retry_after import pause_of
-from slotview.engine.remote.verdict import judge
+from slotview.engine.remote.polling.patience import PATIENT
+from slotview.engine.remote.verdict.word import judge
 from slotview.engine.snapshot import Health, HealthState
 from tests.engine.remote.recorded import body, has_looked, healthy, in_state, recorded, slot, watching
 from tests.engine.remote.simulated import Server, Simulation

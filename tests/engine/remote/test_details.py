@@ -7,8 +7,8 @@ import json
 import pytest
 
 from slotview.engine.backend import BackendError
-from slotview.engine.remote.answer import Answer
-from slotview.engine.remote.details import DetailRequests
+from slotview.engine.remote.http.answer import Answer
+from slotview.engine.remote.knowledge.details import DetailRequests
 
 SLOTS = Answer(200, json.dumps([{"id": 0, "is_processing": False, "prompt": "Once"}]).encode())
 

@@ -12,10 +12,11 @@ import pytest
 
 from slotview.engine.backend import BackendError, FireRequest, RequestState, Ticket
 from slotview.engine.events import RequestRefused
-from slotview.engine.remote import client, fire
 from slotview.engine.remote.backend import RemoteBackend
-from slotview.engine.remote.sse import events
-from slotview.engine.remote.ticket import RemoteTicket
+from slotview.engine.remote.fire import sender as fire
+from slotview.engine.remote.fire.ticket import RemoteTicket
+from slotview.engine.remote.http import client
+from slotview.engine.remote.http.sse import events
 from tests.engine.remote.recorded import has_looked, healthy, recorded, watching
 from tests.fake_server import FakeServer, Reply, json_reply
 

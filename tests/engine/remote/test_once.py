@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slotview.engine.remote.address import AddressError
+from slotview.engine.remote.http.address import AddressError
 from slotview.engine.remote.once import ExitCode, snapshot_once
 from slotview.engine.remote.snapshot_json import SnapshotJson, as_markdown
 from tests.engine.remote.recorded import HTML, IMPATIENT, healthy, recorded, slot

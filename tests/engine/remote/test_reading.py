@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotview.engine.remote.body import NotJsonError, parse_json, strip_texts
-from slotview.engine.remote.read_errors import read_refusal, state_of
-from slotview.engine.remote.read_health import HealthFacts, read_health
-from slotview.engine.remote.read_metrics import read_metrics, read_totals
-from slotview.engine.remote.read_models import ModelEntry, read_models, read_running
-from slotview.engine.remote.read_props import build_number, read_props
-from slotview.engine.remote.read_slots import read_details, read_slots
-from slotview.engine.remote.values import as_bool, as_count, as_int, as_number
+from slotview.engine.remote.read.body import NotJsonError, parse_json, strip_texts
+from slotview.engine.remote.read.errors import read_refusal, state_of
+from slotview.engine.remote.read.health import HealthFacts, read_health
+from slotview.engine.remote.read.metrics import read_metrics, read_totals
+from slotview.engine.remote.read.models import ModelEntry, read_models, read_running
+from slotview.engine.remote.read.props import build_number, read_props
+from slotview.engine.remote.read.slots import read_details, read_slots
+from slotview.engine.remote.read.values import as_bool, as_count, as_int, as_number
 from slotview.engine.snapshot import EndpointState, SlotState, SlotView
 from tests.engine.remote.recorded import body, recorded, slot
 

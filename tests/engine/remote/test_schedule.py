@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from slotview.engine.events import Notice, TaskEnded, TaskStarted
-from slotview.engine.remote.answer import Answer, Fault
-from slotview.engine.remote.endpoint import Route
+from slotview.engine.remote.http.answer import Answer, Fault
+from slotview.engine.remote.knowledge.endpoint import Route
 from slotview.engine.remote.picture import picture
-from slotview.engine.remote.verdict import judge
+from slotview.engine.remote.verdict.word import judge
 from slotview.engine.snapshot import EndpointState, Health, HealthState
 from tests.engine.remote.recorded import body, healthy, metrics, recorded, slot
 from tests.engine.remote.simulated import Server, Simulation

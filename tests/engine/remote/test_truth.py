@@ -9,9 +9,9 @@ import pytest
 
 from slotview.engine.observe.observation import Observation
 from slotview.engine.observe.observer import Observer
-from slotview.engine.remote.answer import Answer
+from slotview.engine.remote.http.answer import Answer
 from slotview.engine.remote.picture import picture
-from slotview.engine.remote.verdict import judge
+from slotview.engine.remote.verdict.word import judge
 from slotview.engine.snapshot import HealthState, SlotState, SlotView, Snapshot
 from tests.engine.remote.simulated import Simulation
 from tests.engine.remote.true_server import Run, TrueServer

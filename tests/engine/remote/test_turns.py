@@ -8,9 +8,9 @@ from itertools import count
 import pytest
 
 from slotview.engine.events import Notice
-from slotview.engine.remote.answer import Answer, Fault
+from slotview.engine.remote.http.answer import Answer, Fault
 from slotview.engine.remote.picture import picture
-from slotview.engine.remote.verdict import judge
+from slotview.engine.remote.verdict.word import judge
 from slotview.engine.snapshot import HealthState, Snapshot
 from tests.engine.remote.recorded import body, healthy, metrics, slot
 from tests.engine.remote.simulated import Server, Simulation

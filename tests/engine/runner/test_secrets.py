@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slotview.engine.hiding import hiding
 from slotview.engine.runner.secrets import api_key_of, command_to_copy, secrets_of
+from slotview.engine.text.hiding import hiding
 
 
 def test_the_key_of_the_child(tmp_path: Path) -> None:

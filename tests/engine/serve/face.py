@@ -12,9 +12,9 @@ from types import TracebackType
 
 from msgspec.structs import replace
 
+from slotview.engine.embedded.host import EngineHost
+from slotview.engine.embedded.loading import build_core
 from slotview.engine.flags import parse_flags
-from slotview.engine.host import EngineHost
-from slotview.engine.loading import build_core
 from slotview.engine.model.interface import Model
 from slotview.engine.pace import microseconds
 from slotview.engine.serve.http_server import bind, make_server

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from slotview.engine.embedded.host import EngineHost
+from slotview.engine.embedded.loading import build_core
 from slotview.engine.flags import parse_flags
-from slotview.engine.host import EngineHost
-from slotview.engine.loading import build_core
 from slotview.engine.pace import microseconds
 from slotview.engine.serve.beside import listen_beside, split_address
 from slotview.engine.serve.http_server import bind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.serve.chat import ChatPrompt, ChatRules, read_chat
+from slotview.engine.serve.chat.prompt import ChatPrompt, ChatRules, read_chat
 from slotview.engine.serve.errors import ApiError
 from tests.engine.stub_model import ByteTokenizer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slotview.engine.flags import parse_flags
-from slotview.engine.serve.cors import allowed_origin, is_skipped, preflight
+from slotview.engine.serve.routes.cors import allowed_origin, is_skipped, preflight
 from slotview.engine.serve.state import read_keys
 
 from .face import Face

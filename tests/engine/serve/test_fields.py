@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from slotview.engine.serve.bodies.fields import Fields, to_int32, to_int64
+from slotview.engine.serve.bodies.remarks import listen
 from slotview.engine.serve.errors import ApiError
-from slotview.engine.serve.fields import Fields, to_int32, to_int64
-from slotview.engine.serve.remarks import listen
 
 WHOLE = [
     (2.7, 2), (-0.5, 0), (True, 1), (3_000_000_000, -1_294_967_296), (-3_000_000_000, 1_294_967_296), (2**64 - 1, -1),

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from slotview.engine.serve.body import UnreadableError
-from slotview.engine.serve.form import members, read_form
+from slotview.engine.serve.bodies.form import members, read_form
+from slotview.engine.serve.bodies.json_text import UnreadableError
 
 from .face import Face
 

@@ -8,10 +8,10 @@ import pytest
 
 from slotview.engine.flags import parse_flags
 from slotview.engine.model.sampling_params import DEFAULT_SAMPLERS
+from slotview.engine.serve.answers.params_json import params_json
+from slotview.engine.serve.bodies.params import RequestOptions, read_params
+from slotview.engine.serve.bodies.remarks import listen
 from slotview.engine.serve.errors import ApiError
-from slotview.engine.serve.params import RequestOptions, read_params
-from slotview.engine.serve.params_json import params_json
-from slotview.engine.serve.remarks import listen
 from tests.engine.stub_model import ByteTokenizer
 
 FULL_ORDER = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from slotview.engine.serve.bodies.prompts import read_prompts
 from slotview.engine.serve.errors import ApiError
-from slotview.engine.serve.prompts import read_prompts
 from tests.engine.stub_model import ByteTokenizer
 
 BOS = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.serve.query import LONGEST_QUERY_BODY, read_query
+from slotview.engine.serve.bodies.query import LONGEST_QUERY_BODY, read_query
 
 from .face import Face
 

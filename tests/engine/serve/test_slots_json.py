@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slotview.engine.serve.slots_json import metrics_text, slots_json
+from slotview.engine.serve.answers.slots_json import metrics_text, slots_json
 from tests.engine.slots.desk import Desk, numbered
 
 

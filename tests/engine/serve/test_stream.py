@@ -10,13 +10,13 @@ from typing import cast
 import pytest
 from starlette.types import Message
 
+from slotview.engine.embedded.host import EngineHost, Sink
 from slotview.engine.flags import parse_flags
-from slotview.engine.host import EngineHost, Sink
 from slotview.engine.model.sampling_params import SamplingParams
-from slotview.engine.serve import stream as module
-from slotview.engine.serve.params import read_params
+from slotview.engine.serve.answers import stream as module
+from slotview.engine.serve.bodies.params import read_params
 from slotview.engine.serve.running import RunningRequest
-from slotview.engine.slots.task import Failed, Requeued, Result, Started, TaskParams
+from slotview.engine.slots.queue.task import Failed, Requeued, Result, Started, TaskParams
 from tests.engine.stub_model import ByteTokenizer
 
 from .face import Face

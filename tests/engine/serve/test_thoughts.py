@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.model.template_thoughts import ThoughtTags
-from slotview.engine.serve.thoughts import AnswerReader, Said
+from slotview.engine.model.chat.thoughts import ThoughtTags
+from slotview.engine.serve.chat.thoughts import AnswerReader, Said
 
 TAGS = ThoughtTags("<think>\n", "\n</think>\n\n")
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from slotview.engine.serve import presence
+from slotview.engine.serve.http import presence
 
 from .face import HALVES, Face, until
 

@@ -7,7 +7,7 @@ import time
 import h11
 import pytest
 
-from slotview.engine.serve.wire import Wire
+from slotview.engine.serve.http.wire import Wire
 
 GET = b"GET /health HTTP/1.1\r\n\r\n"
 CHUNKED = b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -14,7 +14,7 @@ from slotview.engine.model.interface import TokenIds
 from slotview.engine.model.sampling_params import SamplingParams
 from slotview.engine.slots.core import Core
 from slotview.engine.slots.options import CoreOptions
-from slotview.engine.slots.task import ActionDone, ActionTask, Failed, Final, Partial, Result, TaskParams
+from slotview.engine.slots.queue.task import ActionDone, ActionTask, Failed, Final, Partial, Result, TaskParams
 from tests.engine.stub_model import StubModel
 
 __all__ = ["STEP_US", "Desk", "numbered", "params", "plan_of"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slotview.engine.slots.save_file import SaveFileError, pack, unpack
+from slotview.engine.slots.kv.save_file import SaveFileError, pack, unpack
 from tests.engine.slots.desk import Desk, numbered
 
 ROW = 3 * 64 * 2  # SmolLM2's K or V of one layer and token in f16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slotview.engine.events import ContextShifted, PoolFull, Purged, SlotChosen
-from slotview.engine.slots.task import StopType
+from slotview.engine.slots.queue.task import StopType
 from tests.engine.slots.desk import Desk, numbered
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slotview.engine.events import ContextShifted, TaskEnded
-from slotview.engine.slots.task import Partial, StopType
+from slotview.engine.slots.queue.task import Partial, StopType
 from tests.engine.slots.desk import STEP_US, Desk, numbered
 from tests.engine.stub_model import ByteTokenizer, StubModel
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.kv_size import KvShape
-from slotview.engine.slots.graphs import Graphs
-from slotview.engine.slots.kv_cache import KvCache
+from slotview.engine.context.kv_size import KvShape
+from slotview.engine.slots.decode.graphs import Graphs
+from slotview.engine.slots.kv.cache import KvCache
 from slotview.engine.slots.slot import Slot
 from tests.engine.slots.desk import plan_of
 from tests.engine.stub_model import StubKv

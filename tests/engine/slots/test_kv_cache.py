@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slotview.engine.kv_size import KvShape
-from slotview.engine.slots.kv_cache import KvCache
-from slotview.engine.slots.ubatch import equal_parts, micro_batches
+from slotview.engine.context.kv_size import KvShape
+from slotview.engine.slots.decode.ubatch import equal_parts, micro_batches
+from slotview.engine.slots.kv.cache import KvCache
 from tests.engine.slots.desk import plan_of
 from tests.engine.stub_model import StubKv, StubModel
 

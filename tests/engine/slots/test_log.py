@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from slotview.engine.context.kv_size import KvShape
 from slotview.engine.events import LogLine
-from slotview.engine.kv_size import KvShape
 from tests.engine.slots.desk import Desk, numbered
 from tests.engine.stub_model import StubModel
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slotview.engine.events import Notice, PoolFull, Purged
-from slotview.engine.slots.task import Partial, StopType
+from slotview.engine.slots.queue.task import Partial, StopType
 from tests.engine.slots.desk import Desk, numbered
 from tests.engine.stub_model import StubModel
 

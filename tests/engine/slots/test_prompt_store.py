@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from slotview.engine.kv_size import KvShape
-from slotview.engine.slots.prompt_store import PromptStore
+from slotview.engine.context.kv_size import KvShape
+from slotview.engine.slots.prompt.store import PromptStore
 from tests.engine.slots.desk import Desk, numbered
 from tests.engine.stub_model import StubModel
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slotview.engine.slots.core import Core
-from slotview.engine.slots.task import ActionDone, Failed, Final
+from slotview.engine.slots.queue.task import ActionDone, Failed, Final
 from tests.engine.slots.desk import Desk, params, plan_of
 from tests.engine.stub_model import StubModel
 

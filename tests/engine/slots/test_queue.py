@@ -7,8 +7,8 @@ import time
 import pytest
 
 from slotview.engine.events import TaskDeferred, TaskEnded, TaskStarted
-from slotview.engine.slots.cancel_order import cancel_order
-from slotview.engine.slots.task import Progress, Started
+from slotview.engine.slots.queue.cancel_order import cancel_order
+from slotview.engine.slots.queue.task import Progress, Started
 from tests.engine.slots.desk import Desk, numbered
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from slotview.engine.backend import RetuneReport
+from slotview.engine.context.preview import preview_of
 from slotview.engine.events import Retuned, TaskStarted
-from slotview.engine.retune_preview import preview_of
 from slotview.engine.slots.core import Core
-from slotview.engine.slots.timing_values import timing_values
+from slotview.engine.slots.report.timing_values import timing_values
 from slotview.engine.snapshot import SlotState
 from tests.engine.slots.desk import STEP_US, Desk, numbered, plan_of
 

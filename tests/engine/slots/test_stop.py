@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slotview.engine.slots.stop import incomplete_bytes
-from slotview.engine.slots.task import Final, Partial, StopType
+from slotview.engine.slots.decode.stop import incomplete_bytes
+from slotview.engine.slots.queue.task import Final, Partial, StopType
 from tests.engine.slots.desk import Desk
 from tests.engine.stub_model import ByteTokenizer, StubModel
 

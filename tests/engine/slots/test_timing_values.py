@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from slotview.engine.slots.task import Timings
-from slotview.engine.slots.timing_lines import timing_lines
-from slotview.engine.slots.timing_values import timing_values
+from slotview.engine.slots.queue.task import Timings
+from slotview.engine.slots.report.timing_lines import timing_lines
+from slotview.engine.slots.report.timing_values import timing_values
 
 
 def test_rates_follow_from_times_and_the_first_token_is_free() -> None:

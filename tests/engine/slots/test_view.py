@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from slotview.engine.slots.view import FREE, SHARED
+from slotview.engine.slots.report.view import FREE, SHARED
 from slotview.engine.snapshot import SlotState
 from tests.engine.slots.desk import Desk, numbered
 

@@ -1,7 +1,7 @@
 import pytest
 
 from slotview.tui.cli.screen import ScreenOptions, chosen_theme, run_app
-from slotview.widgets.line import tone_style
+from slotview.widgets.base.line import tone_style
 from slotview.widgets.slot_table import SlotTable
 from tests.tui.helpers import make_app
 

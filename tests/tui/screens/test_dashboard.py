@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from slotview.engine.backend import Capabilities, FireRequest, RetuneMode
 from slotview.engine.events import LogLine
-from slotview.engine.observe.replay import ReplayBackend
+from slotview.engine.observe.recording.replay import ReplayBackend
 from slotview.engine.snapshot import Health, HealthState, KvPool, PollView, ServerFacts, Snapshot, WaitingView
 from slotview.tui.app import SlotviewApp
 from slotview.tui.screens.tabs import TABS

@@ -8,9 +8,9 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
-from slotview.engine.model.byte_letters import LETTER_OF
 from slotview.engine.model.training.bpe import SPECIAL, Bpe, train_bpe
 from slotview.engine.model.training.documents import documents
+from slotview.engine.model.vocab.byte_letters import LETTER_OF
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Chat templates of model files (spec §7.10)."""

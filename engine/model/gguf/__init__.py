@@ -1,0 +1,1 @@
+"""What a model file holds: its head, its numbers, its weights."""

@@ -1,0 +1,79 @@
+"""Which tensors a llama network has, and whether a file has just these."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from .header import GgufHeader, ModelFileError, TensorInfo
+from .hparams import HParams
+
+__all__ = ["check_tensors"]
+
+
+def check_tensors(header: GgufHeader, hparams: HParams) -> dict[str, TensorInfo]:
+    """The tensors of a file, each with the shape it has in the network: files may put dimensions of 1 before it.
+
+    Raises `ModelFileError` where one is missing, has another shape, or is not part of the network.
+    """
+    if hparams.n_layer > len(header.tensors):
+        raise ModelFileError(
+            f"{hparams.n_layer:,} layers are announced, but the file has {len(header.tensors)} tensors"
+        )
+    tensors = dict(header.tensors)
+    optional = _optional_tensors(hparams)
+    expected = _expected_tensors(hparams) | {name: shape for name, shape in optional.items() if name in tensors}
+    for name, shape in expected.items():
+        info = tensors.get(name)
+        if info is None:
+            raise ModelFileError(f'the tensor "{name}" is missing')
+        if _without_ones(info.shape) != _without_ones(shape):
+            raise ModelFileError(f'the tensor "{name}" has the shape {list(info.shape)}, expected {list(shape)}')
+        tensors[name] = replace(info, shape=shape)
+    for name in tensors:
+        if name not in expected and not name.endswith(".attn_rot_embd"):
+            raise ModelFileError(
+                f'the tensor "{name}" is not part of a plain llama network, so the model cannot be run'
+            )
+    return tensors
+
+
+def _expected_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every tensor a llama network of this size has."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "token_embd.weight": (h.n_vocab, h.n_embd),
+        "output_norm.weight": (h.n_embd,),
+    }
+    if not h.tied:
+        shapes["output.weight"] = (h.n_vocab, h.n_embd)
+    if h.has_rope_freqs:
+        shapes["rope_freqs.weight"] = (h.rope_dim // 2,)
+    layer = {
+        "attn_norm": (h.n_embd,),
+        "attn_q": (h.n_head * h.head_dim_k, h.n_embd),
+        "attn_k": (h.n_head_kv * h.head_dim_k, h.n_embd),
+        "attn_v": (h.n_head_kv * h.head_dim_v, h.n_embd),
+        "attn_output": (h.n_embd, h.n_head * h.head_dim_v),
+        "ffn_norm": (h.n_embd,),
+        "ffn_gate": (h.n_ff, h.n_embd),
+        "ffn_up": (h.n_ff, h.n_embd),
+        "ffn_down": (h.n_embd, h.n_ff),
+    }
+    for number in range(h.n_layer):
+        shapes.update({f"blk.{number}.{name}.weight": shape for name, shape in layer.items()})
+    return shapes
+
+
+def _optional_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
+    """Name and shape of the biases that each matrix of a layer may have: a value for each of its rows."""
+    return {
+        name.removesuffix("weight") + "bias": shape[:1]
+        for name, shape in _expected_tensors(h).items()
+        if name.startswith("blk.") and len(shape) == 2
+    }
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape without dimensions of 1 at its beginning."""
+    while shape[0] == 1 and len(shape) > 1:
+        shape = shape[1:]
+    return shape

@@ -1,0 +1,1 @@
+"""The forward pass: one batch of tokens through all layers."""

@@ -1,0 +1,1 @@
+"""Threads that share the arithmetic of one step."""

@@ -1,0 +1,1 @@
+"""What limits a server, with the evidence."""

@@ -1,0 +1,1 @@
+"""What was watched, written to a file and played back."""

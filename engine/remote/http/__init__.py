@@ -1,0 +1,1 @@
+"""Connections to a server: addresses, proof, limits, faults."""

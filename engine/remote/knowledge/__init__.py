@@ -1,0 +1,1 @@
+"""What is known about a server, and how each answer changes it."""

@@ -1,0 +1,1 @@
+"""When a server is asked what, and the threads that do it."""

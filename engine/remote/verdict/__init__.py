@@ -1,0 +1,1 @@
+"""Whether a server works, and what to do if not."""

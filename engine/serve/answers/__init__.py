@@ -1,0 +1,1 @@
+"""What a client gets: results, parameters and slots as JSON, streams (spec §7)."""

@@ -1,0 +1,1 @@
+"""What the body of a request says, and what is wrong with it (spec §8)."""

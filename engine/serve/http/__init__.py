@@ -1,0 +1,1 @@
+"""HTTP/1 by the rules of cpp-httplib, under the routes."""

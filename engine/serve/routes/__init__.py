@@ -1,0 +1,1 @@
+"""The routes, and the layers around them (spec §7)."""

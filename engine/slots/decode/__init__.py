@@ -1,0 +1,1 @@
+"""One iteration: batch, decode, sample, stop (spec §6)."""

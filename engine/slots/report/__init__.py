@@ -1,0 +1,1 @@
+"""What the scheduler tells: results, times, counters, log lines, snapshots."""

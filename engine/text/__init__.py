@@ -1,0 +1,1 @@
+"""Small helpers for text that people will read."""

@@ -1,0 +1,1 @@
+"""What widgets are built on: lines with tones, panels, lists, tables."""
