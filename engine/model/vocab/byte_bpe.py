@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 
 from tokenizers import Regex, Tokenizer
@@ -16,6 +18,11 @@ from .pre_tokenizing import PreTokenizer
 from .vocab import Vocabulary
 
 __all__ = ["ByteBpeTokenizer"]
+
+LONG = 1 << 18
+"""Letters of a text from which on it is encoded in several parts, since encoding takes some 100 bytes for each."""
+SEAM = re.compile("(?<=[a-z]) (?=[a-z])")
+"""Where a word ends whatever follows, and so a text can be parted: before a single blank between two words."""
 
 
 class ByteBpeTokenizer(FileTokenizer):
@@ -33,14 +40,16 @@ class ByteBpeTokenizer(FileTokenizer):
         tokenless = _tokenless(ids, pairs)
         beyond = {text: self.n_vocab + n for n, text in enumerate(tokenless)}
         self._words = _word_tokenizer(ids | beyond, pairs, vocabulary.pre)
+        self._has_seams = _parts_words(_steps(vocabulary.pre))
         self._spelled = [[ids[letter] for letter in text if letter.isascii() and letter in ids] for text in tokenless]
 
-    def _encode_parts(self, parts: Iterator[str | int], tokens: list[int]) -> None:
+    def _encode_parts(self, parts: Iterator[str | int], tokens: array[int]) -> None:
         for part in parts:
             if isinstance(part, int):
                 tokens.append(part)
-            else:
-                found = self._words.encode_batch_fast([part], add_special_tokens=False)  # other threads go on meanwhile
+                continue
+            for text in _cut_at_seams(part) if self._has_seams else (part,):
+                found = self._words.encode_batch_fast([text], add_special_tokens=False)  # other threads go on meanwhile
                 tokens.extend(self._only_tokens(found[0].ids))
 
     def _only_tokens(self, found: list[int]) -> list[int]:
@@ -56,6 +65,20 @@ class ByteBpeTokenizer(FileTokenizer):
             return bytes([BYTE_OF[letter] for letter in text])
         except KeyError:
             return b"".join(_spell_letter(letter, text) for letter in text)
+
+
+def _cut_at_seams(text: str) -> Iterator[str]:
+    """The parts of a text, each of about `LONG` letters where it has seams."""
+    begin = 0
+    while len(text) - begin > LONG and (seam := SEAM.search(text, begin + LONG)):
+        yield text[begin : seam.start()]
+        begin = seam.start()
+    yield text[begin:]
+
+
+def _parts_words(steps: Steps) -> bool:
+    """Whether words end at every seam: there are vocabularies with tokens of several words."""
+    return {begin for _, (begin, _) in steps.pre_tokenize_str("one or two")} == {0, 3, 6}
 
 
 def _spell_letter(letter: str, text: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -65,7 +66,7 @@ class FileTokenizer(ABC):
 
         User-defined tokens are always found. Half surrogates become U+FFFD.
         """
-        tokens: list[int] = []
+        tokens = array("i")
         vocabulary = self.vocabulary
         if add_special and vocabulary.add_bos and vocabulary.bos is not None:
             tokens.append(vocabulary.bos)
@@ -75,7 +76,7 @@ class FileTokenizer(ABC):
         return np.array(tokens, np.int32)
 
     @abstractmethod
-    def _encode_parts(self, parts: Iterator[str | int], tokens: list[int]) -> None:
+    def _encode_parts(self, parts: Iterator[str | int], tokens: array[int]) -> None:
         """Append the tokens of text pieces and single special tokens."""
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
@@ -39,7 +40,7 @@ class SpmTokenizer(FileTokenizer):
         token = self._ids.get(f"<0x{byte:02X}>", self._ids.get(chr(byte)) if byte < 128 else None)
         return [] if token is None else [token]
 
-    def _encode_parts(self, parts: Iterator[str | int], tokens: list[int]) -> None:
+    def _encode_parts(self, parts: Iterator[str | int], tokens: array[int]) -> None:
         prefix = " " if self.vocabulary.add_space_prefix else ""
         after_special = True
         for part in parts:
@@ -51,7 +52,7 @@ class SpmTokenizer(FileTokenizer):
                 self._encode_text(text.replace(" ", SPACE), tokens)
                 after_special = False
 
-    def _encode_text(self, text: str, tokens: list[int]) -> None:
+    def _encode_text(self, text: str, tokens: array[int]) -> None:
         if not self._by_word:
             tokens.extend(self._merge(text))
             return

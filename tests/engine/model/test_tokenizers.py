@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slotview.engine.model.gguf.file import ModelFileError, load_model_file
+from slotview.engine.model.vocab import byte_bpe
 from slotview.engine.model.vocab.file_tokenizer import FileTokenizer
 from slotview.engine.model.vocab.pre_tokenizing import FAMILIES, find_pretokenizer
 from slotview.engine.model.vocab.spm import merged_symbols
@@ -166,6 +167,18 @@ def test_every_known_way_to_cut_text_works(tmp_path: Path) -> None:
         assert words.decode(words.encode("abc ab\n 11 é").tolist()) == "abc ab\n 11 é"
         assert words.warnings == ()
     assert find_pretokenizer("") == find_pretokenizer("default")
+
+
+@pytest.mark.parametrize("name", [names.split()[0] for _, names in FAMILIES])
+def test_a_long_text_becomes_the_same_tokens_though_it_is_encoded_in_parts(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over_words = {"tokenizer__ggml__merges": ["a b", "Ġ ab", "ab c", "ab Ġab"]}  # only some families merge so far
+    words = tokenizer(tmp_path, (*BPE, ("abĠab", 1)), tokenizer__ggml__pre=name, **over_words)
+    text = "ab ab  ab\n ab c ab ab'd abc 1111 ab. ab éab ab ab " * 5
+    whole = pieces(words, text)
+    monkeypatch.setattr(byte_bpe, "LONG", 4)
+    assert pieces(words, text) == whole
 
 
 def eog(folder: Path, *more: tuple[str, int], **metadata: Any) -> set[str]:
