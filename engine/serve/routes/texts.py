@@ -30,25 +30,33 @@ async def tokenize(request: Request) -> Response:
         "add_special": lenient(body, "add_special", default=False),
         "parse_special": lenient(body, "parse_special", default=True),
     }
-    with_pieces = lenient(body, "with_pieces", default=False)
-    tokens = await asyncio.to_thread(_tokens, body["content"], tokenizer, flags)
-    if with_pieces:
-        return json_reply({"tokens": [{"id": token, "piece": _piece(token, tokenizer)} for token in tokens]})
-    return json_reply({"tokens": tokens})
+    if lenient(body, "with_pieces", default=False):
+        return await asyncio.to_thread(_reply_with_pieces, body["content"], tokenizer, flags)
+    return await asyncio.to_thread(_reply_with_tokens, body["content"], tokenizer, flags)
+
+
+def _reply_with_tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> Response:
+    return json_reply({"tokens": _tokens(content, tokenizer, flags)})
+
+
+def _reply_with_pieces(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> Response:
+    tokens = _tokens(content, tokenizer, flags)
+    return json_reply({"tokens": [{"id": token, "piece": _piece(token, tokenizer)} for token in tokens]})
 
 
 def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> list[int]:
     """Tokens of a text, or of a list of texts and tokens, the first of which may begin with special ones."""
+    tokens: list[int] = []
     if isinstance(content, str):
-        return [int(token) for token in tokenizer.encode(content, **flags)]
+        tokens = tokenizer.encode(content, **flags).tolist()
+        return tokens
     if not isinstance(content, list):
         raise ThrownError(not_of_type("string", content))
-    tokens: list[int] = []
     for place, piece in enumerate(content):
         if isinstance(piece, str):
             add = flags["add_special"] and place == 0
             parse = flags["parse_special"]
-            tokens += [int(token) for token in tokenizer.encode(piece, add_special=add, parse_special=parse)]
+            tokens += tokenizer.encode(piece, add_special=add, parse_special=parse).tolist()
         elif isinstance(piece, int | float):
             tokens.append(to_int32(piece))
         else:
@@ -70,7 +78,10 @@ async def detokenize(request: Request) -> Response:
     """POST /detokenize."""
     tokenizer = state_of(request).model.tokenizer
     body = await read_members(request)
-    tokens = body.get("tokens", [])
+    return await asyncio.to_thread(_reply_with_text, body.get("tokens", []), tokenizer)
+
+
+def _reply_with_text(tokens: object, tokenizer: Tokenizer) -> Response:
     if not isinstance(tokens, list):
         raise ThrownError(not_of_type("array", tokens))
     for token in tokens:
