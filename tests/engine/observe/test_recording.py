@@ -244,7 +244,12 @@ class FullDisk(StringIO):
             raise OSError(28, "No space left on device")
 
     def close(self) -> None:
-        self.flush()
+        if self.closed:
+            return
+        try:
+            self.flush()
+        finally:
+            super().close()
 
 
 def test_a_full_disk_ends_the_recording_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
