@@ -16,7 +16,7 @@ from .series import Series
 __all__ = ["SlotSpeeds"]
 
 _LABEL = "by slot: "
-_SPARK = 10
+_SPARK = 6
 _RATE = 5
 _WIDTH = 3 + 1 + _SPARK + 1 + _RATE + 2
 """Cells of a slot: its id, its last minutes, its speed now, and a gap."""
