@@ -48,7 +48,7 @@ class BaseApp(App[ReturnType]):
     ]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 (as Textual declares it)
         (0, "-narrow"),
-        (100, "-wide"),
+        (120, "-wide"),
         (160, "-huge"),
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012

@@ -68,8 +68,8 @@ def _average(snapshot: Snapshot) -> Line:
     average = snapshot.totals.busy_per_decode
     if average is None:
         return ((f"average per decode: {'none yet' if _is_before_any(snapshot) else 'unknown'}", "dim"),)
-    over = "with these flags" if snapshot.facts.source == "embedded" else "since it started"
-    return (("average ", "dim"), (f"{average:.2f}", "strong"), (f" per decode {over}", "dim"))
+    over = ", these flags" if snapshot.facts.source == "embedded" else " since start"
+    return (("average ", "dim"), (f"{average:.2f}", "strong"), (f" per decode{over}", "dim"))
 
 
 def _short_average(snapshot: Snapshot) -> Line:

@@ -11,7 +11,7 @@ from tests.widgets.looks import SLOTS, attached, history, look, many, snapshot
 
 def test_now_average_and_what_they_mean() -> None:
     lines = drawn(BusyPanel(), look(), 78).splitlines()
-    assert lines[0] == "3 of 4 busy now · average 2.41 per decode with these flags"
+    assert lines[0] == "3 of 4 busy now · average 2.41 per decode, these flags"
     assert lines[1] == "1 slot free, yet requests wait"
 
 
@@ -45,7 +45,7 @@ def test_before_the_first_decode_there_is_no_average() -> None:
 def test_a_server_elsewhere_counts_since_it_started() -> None:
     told = attached(totals=Totals(busy_per_decode=1.5))
     for width in (42, 78):
-        assert "average 1.50 per decode since it started" in drawn(BusyPanel(), look(told), width)
+        assert "average 1.50 per decode since start" in drawn(BusyPanel(), look(told), width)
 
 
 def test_old_slots_say_nothing_about_a_new_request() -> None:

@@ -46,6 +46,17 @@ async def test_the_first_frame_tells_the_whole_state(size: tuple[int, int]) -> N
         assert backend.started
 
 
+@pytest.mark.parametrize(("width", "n_ctx"), [(80, 2048), (100, 131072), (119, 131072), (120, 131072), (160, 131072)])
+async def test_every_column_of_the_slots_is_there(width: int, n_ctx: int) -> None:
+    slots = tuple(replace(slot, n_ctx=n_ctx) for slot in WORKING.slots or ())
+    app, _ = make_app(replace(WORKING, slots=slots))
+    async with run(app, (width, 36)) as pilot:
+        await assert_shows(pilot, f"312/{n_ctx // 1000} ")
+        head = next(line for line in text_of(app).splitlines() if "state" in line)
+        for title in ("slot", "state", "task", "context", "decoded", "remain", "tok/s", "cached"):
+            assert title in head
+
+
 async def test_new_snapshots_are_shown_at_the_next_look() -> None:
     app, backend = make_app()
     async with run(app, (80, 24)) as pilot:
