@@ -46,13 +46,11 @@ def _reply_with_pieces(content: object, tokenizer: Tokenizer, flags: dict[str, b
 
 def _tokens(content: object, tokenizer: Tokenizer, flags: dict[str, bool]) -> list[int]:
     """Tokens of a text, or of a list of texts and tokens, the first of which may begin with special ones."""
-    tokens: list[int] = []
-    if isinstance(content, str):
-        tokens = tokenizer.encode(content, **flags).tolist()
-        return tokens
-    if not isinstance(content, list):
+    pieces = [content] if isinstance(content, str) else content
+    if not isinstance(pieces, list):
         raise ThrownError(not_of_type("string", content))
-    for place, piece in enumerate(content):
+    tokens: list[int] = []
+    for place, piece in enumerate(pieces):
         if isinstance(piece, str):
             add = flags["add_special"] and place == 0
             parse = flags["parse_special"]
