@@ -34,6 +34,7 @@ class HParams(Struct, frozen=True):
 
     ``rope_dim`` leading values of each head are rotated in neighbouring pairs (2i, 2i+1). ``tied``: the output layer is
     the embedding. ``has_rope_freqs``: the tensor "rope_freqs.weight" [rope_dim/2] divides the frequencies.
+    ``n_expert``: feed-forward networks of a layer, of which a token uses ``n_expert_used``; 0 = one, and no choice.
     """
 
     n_layer: int
@@ -51,6 +52,8 @@ class HParams(Struct, frozen=True):
     rope_scaling: RopeScaling
     has_rope_freqs: bool
     tied: bool
+    n_expert: int = 0
+    n_expert_used: int = 0
 
 
 class _Keys:
@@ -106,6 +109,7 @@ def read_hparams(header: GgufHeader) -> HParams:
     keys = _Keys(header)
     n_embd, n_head = keys.count("embedding_length"), keys.count("attention.head_count")
     head_dim_k = keys.count("attention.key_length", n_embd // n_head)
+    n_expert, n_expert_used = _experts(keys)
     hparams = HParams(
         n_layer=keys.count("block_count"),
         n_embd=n_embd,
@@ -122,6 +126,8 @@ def read_hparams(header: GgufHeader) -> HParams:
         rope_scaling=_rope_scaling(keys),
         has_rope_freqs="rope_freqs.weight" in header.tensors,
         tied="output.weight" not in header.tensors,
+        n_expert=n_expert,
+        n_expert_used=n_expert_used,
     )
     _check_consistency(hparams)
     return hparams
@@ -136,14 +142,21 @@ def _check_architecture(header: GgufHeader) -> None:
         raise ModelFileError("general.architecture is missing")
     if architecture != ARCHITECTURE:
         raise ModelFileError(f'the architecture "{architecture}" is not supported, only "{ARCHITECTURE}"')
-    experts = header.scalars.get(f"{ARCHITECTURE}.expert_count", 0)
-    if experts:
-        raise ModelFileError(f"a mixture of {experts} experts, which is not supported")
 
 
 def _vocabulary_size(header: GgufHeader, keys: _Keys) -> int:
     tokens = header.arrays.get("tokenizer.ggml.tokens")
     return len(tokens) if tokens is not None and len(tokens) else keys.count("vocab_size")
+
+
+def _experts(keys: _Keys) -> tuple[int, int]:
+    """How many experts there are, and how many of them a token uses."""
+    if keys.find("expert_count") in (None, 0):
+        return 0, 0
+    n_expert, n_used = keys.count("expert_count"), keys.count("expert_used_count")
+    if n_used > n_expert:
+        raise ModelFileError(f"{ARCHITECTURE}.expert_used_count is {n_used}, but there are {n_expert} experts")
+    return n_expert, n_used
 
 
 def _rope_scaling(keys: _Keys) -> RopeScaling:

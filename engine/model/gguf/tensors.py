@@ -54,21 +54,28 @@ def _expected_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
         "attn_v": (h.n_head_kv * h.head_dim_v, h.n_embd),
         "attn_output": (h.n_embd, h.n_head * h.head_dim_v),
         "ffn_norm": (h.n_embd,),
-        "ffn_gate": (h.n_ff, h.n_embd),
-        "ffn_up": (h.n_ff, h.n_embd),
-        "ffn_down": (h.n_embd, h.n_ff),
-    }
+    } | (_expert_tensors(h) if h.n_expert else _feed_tensors(h))
     for number in range(h.n_layer):
         shapes.update({f"blk.{number}.{name}.weight": shape for name, shape in layer.items()})
     return shapes
 
 
+def _feed_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
+    return {"ffn_gate": (h.n_ff, h.n_embd), "ffn_up": (h.n_ff, h.n_embd), "ffn_down": (h.n_embd, h.n_ff)}
+
+
+def _expert_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
+    """The matrix that chooses experts, and those of all experts on top of each other."""
+    experts = {f"{name}_exps": (h.n_expert, *shape) for name, shape in _feed_tensors(h).items()}
+    return {"ffn_gate_inp": (h.n_expert, h.n_embd)} | experts
+
+
 def _optional_tensors(h: HParams) -> dict[str, tuple[int, ...]]:
-    """Name and shape of the biases that each matrix of a layer may have: a value for each of its rows."""
+    """Name and shape of the biases that each matrix of a layer may have, except those of experts: one for each row."""
     return {
         name.removesuffix("weight") + "bias": shape[:1]
         for name, shape in _expected_tensors(h).items()
-        if name.startswith("blk.") and len(shape) == 2
+        if name.startswith("blk.") and len(shape) == 2 and "ffn_gate_inp" not in name
     }
 
 

@@ -6,7 +6,7 @@ with the same input are one matrix.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..gguf.hparams import HParams
 from .arrays import Floats
 from .matmul import Matrix, padded_size
 
-__all__ = ["Layer", "TensorSource", "load_layers"]
+__all__ = ["Feed", "Layer", "Mixture", "TensorSource", "load_layers"]
 
 TensorSource = Callable[[str], Floats]
 """Gives a tensor by its name, or raises `KeyError`."""
@@ -24,16 +24,26 @@ QKV = ("attn_q", "attn_k", "attn_v")
 GATE_UP = ("ffn_gate", "ffn_up")
 
 
-class Layer(Struct, frozen=True):
-    """``qkv``: [H × D + J × (D + Dv), E]; ``out``: [E, H × Dv]; ``gate_up``: [2F, E]; ``down``: [E, F].
+class Feed(Struct, frozen=True):
+    """A feed-forward network. ``gate_up``: [2F, E], negated, as `FeedPass.activate` wants it; ``down``: [E, F]."""
 
-    ``gate_up`` is negated, as `BatchPass.activate` wants it.
-    """
+    gate_up: Matrix
+    down: Matrix
+
+
+class Mixture(Struct, frozen=True):
+    """Several feed-forward networks. ``router``: [n_expert, E], the logits of the choice between them."""
+
+    router: Matrix
+    experts: tuple[Feed, ...]
+
+
+class Layer(Struct, frozen=True):
+    """``qkv``: [H × D + J × (D + Dv), E]; ``out``: [E, H × Dv]; ``feed``: a `Mixture` where the model has experts."""
 
     qkv: Matrix
     out: Matrix
-    gate_up: Matrix
-    down: Matrix
+    feed: Feed | Mixture
 
 
 def load_layers(h: HParams, tensor: TensorSource) -> list[Layer]:
@@ -49,42 +59,57 @@ def load_layers(h: HParams, tensor: TensorSource) -> list[Layer]:
     layers: list[Layer] = []
     for number, memory in enumerate(pool):
         parts = [memory[end - size : end] for size, end in zip(sizes, ends, strict=True)]
-        layers.append(Layer(*(Matrix(*shape, part) for shape, part in zip(shapes, parts, strict=True))))
-        _fill(layers[-1], h, partial(_layer_tensor, tensor, number))
+        matrices = [Matrix(*shape, part) for shape, part in zip(shapes, parts, strict=True)]
+        get = partial(_layer_tensor, tensor, number)
+        qkv, out, *feeds = matrices
+        _fill_attention(qkv, out, h, get)
+        layers.append(Layer(qkv, out, _mixture(feeds, h, get) if h.n_expert else _feed(feeds, h, get)))
     return layers
 
 
 def _shapes(h: HParams) -> list[tuple[int, int]]:
     n_q, n_k, n_v = h.n_head * h.head_dim_k, h.n_head_kv * h.head_dim_k, h.n_head_kv * h.head_dim_v
-    return [
-        (n_q + n_k + n_v, h.n_embd),
-        (h.n_embd, h.n_head * h.head_dim_v),
-        (2 * h.n_ff, h.n_embd),
-        (h.n_embd, h.n_ff),
-    ]
+    attention = [(n_q + n_k + n_v, h.n_embd), (h.n_embd, h.n_head * h.head_dim_v)]
+    return attention + [(2 * h.n_ff, h.n_embd), (h.n_embd, h.n_ff)] * max(1, h.n_expert)
 
 
 def _layer_tensor(tensor: TensorSource, number: int, name: str) -> Floats:
     return tensor(f"blk.{number}.{name}")
 
 
-def _fill(layer: Layer, h: HParams, get: TensorSource) -> None:
+def _fill_attention(qkv: Matrix, out: Matrix, h: HParams, get: TensorSource) -> None:
     """Put the weights in place, multiplied by what would else be done to their inputs or results in every step."""
-    width = np.float32(h.n_embd**0.5)
     scale = np.float32(h.head_dim_k**-0.5)
-    qkv = _weights(get, *QKV)
-    qkv[: h.n_head * h.head_dim_k] *= scale
-    qkv *= get("attn_norm.weight") * width
-    qkv_bias = _bias(get, *QKV)
-    if qkv_bias is not None:
-        qkv_bias[: h.n_head * h.head_dim_k] *= scale
-    layer.qkv.fill(qkv, qkv_bias)
-    layer.out.fill(_weights(get, "attn_output"), _bias(get, "attn_output"))
-    gate_up = _weights(get, *GATE_UP)
-    gate_up *= get("ffn_norm.weight") * -width
-    gate_up_bias = _bias(get, *GATE_UP)
-    layer.gate_up.fill(gate_up, None if gate_up_bias is None else -gate_up_bias)
-    layer.down.fill(_weights(get, "ffn_down"), _bias(get, "ffn_down"))
+    weights = _weights(get, *QKV)
+    weights[: h.n_head * h.head_dim_k] *= scale
+    weights *= _norm(h, get("attn_norm.weight"))
+    bias = _bias(get, *QKV)
+    if bias is not None:
+        bias[: h.n_head * h.head_dim_k] *= scale
+    qkv.fill(weights, bias)
+    out.fill(_weights(get, "attn_output"), _bias(get, "attn_output"))
+
+
+def _norm(h: HParams, weights: Floats) -> Floats:
+    return weights * np.float32(h.n_embd**0.5)
+
+
+def _feed(matrices: Sequence[Matrix], h: HParams, get: TensorSource) -> Feed:
+    feed, gate_up, bias = Feed(*matrices), _weights(get, *GATE_UP), _bias(get, *GATE_UP)
+    gate_up *= -_norm(h, get("ffn_norm.weight"))
+    feed.gate_up.fill(gate_up, None if bias is None else -bias)
+    feed.down.fill(_weights(get, "ffn_down"), _bias(get, "ffn_down"))
+    return feed
+
+
+def _mixture(matrices: Sequence[Matrix], h: HParams, get: TensorSource) -> Mixture:
+    norm = _norm(h, get("ffn_norm.weight"))
+    gates, ups, downs = (get(f"{name}_exps.weight") for name in (*GATE_UP, "ffn_down"))
+    experts = tuple(Feed(*pair) for pair in zip(matrices[::2], matrices[1::2], strict=True))
+    for feed, gate, up, down in zip(experts, gates, ups, downs, strict=True):
+        feed.gate_up.fill(np.concatenate([gate, up]) * -norm)
+        feed.down.fill(down)
+    return Mixture(Matrix.of(get("ffn_gate_inp.weight") * norm), experts)
 
 
 def _weights(get: TensorSource, *names: str) -> Floats:

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..threads.blas import has_small_kernel
+from ..threads.crew import Crew
 from .arrays import Floats
 
-__all__ = ["Matrix", "Product", "padded_size", "split_columns", "usable_rows", "useful_parts"]
+__all__ = ["Matrix", "Product", "padded", "padded_size", "product_of", "split_columns", "usable_rows", "useful_parts"]
 
 BLOCK = 32
 """Weight rows of a block."""
@@ -89,9 +90,14 @@ class Matrix:
         return self._rows[part.start // BLOCK : part.stop // BLOCK].reshape(-1, self.n_in)
 
 
+def padded(n_out: int) -> int:
+    """Rows of a matrix in whole blocks."""
+    return -(-n_out // BLOCK) * BLOCK
+
+
 def padded_size(n_out: int, n_in: int) -> int:
-    """Values of a matrix padded to whole blocks."""
-    return -(-n_out // BLOCK) * BLOCK * n_in
+    """Values of a matrix in whole blocks."""
+    return padded(n_out) * n_in
 
 
 def _most_rows(n_in: int) -> int:
@@ -103,6 +109,11 @@ def useful_parts(rows: Floats, out: Floats, n_threads: int) -> int:
     """How many threads a `Product` of this size is worth."""
     n_weights = rows.shape[1] * out.shape[1]
     return n_threads if n_weights >= LEAST_WEIGHTS_TO_SHARE or len(rows) * n_weights >= LEAST_TO_SHARE else 1
+
+
+def product_of(rows: Floats, out: Floats, n_threads: int) -> Product:
+    """A product shared among as many threads as it is worth."""
+    return Product(rows, out, useful_parts(rows, out, n_threads))
 
 
 def split_columns(n_padded: int, n_parts: int) -> list[slice]:
@@ -145,6 +156,12 @@ class Product:
             )
             for first, last, m in bounds
         ]
+
+    def run(self, matrix: Matrix, crew: Crew) -> None:
+        """Compute the product with a matrix, and add its bias."""
+        crew.run(self.tasks(matrix))
+        if matrix.bias is not None:
+            np.add(self.out, matrix.bias, out=self.out)
 
     def tasks(self, matrix: Matrix) -> list[Callable[[], None]]:
         """Calls, one for each thread, that together compute the product with a matrix; each computes some columns."""

@@ -20,8 +20,8 @@ from .arrays import CellIds, Floats, as_slice
 from .attention import Attention, StepAttention
 from .attention_plan import plan_attention
 from .batch_pass import BatchPass
-from .layer import TensorSource, load_layers
-from .matmul import Matrix, Product, usable_rows, useful_parts
+from .layer import Mixture, TensorSource, load_layers
+from .matmul import Matrix, Product, product_of, usable_rows
 from .rope import Rope, Turns
 from .workspace import Workspace
 
@@ -98,18 +98,20 @@ class Transformer:
         batch.x[n:] = 0
         batch.mixed[n:] = 0
         turns = self._rope.at(positions)
-        attention = self._attention.prepare(plan_attention(runs, kv, self._crew.size), kv, batch.mixed)
+        crew = self._crew
+        attention = self._attention.prepare(plan_attention(runs, kv, crew.size), kv, batch.mixed)
         for number, layer in enumerate(self._layers):
             batch.norm(self._sum_epsilon)
-            self._multiply(batch.to_qkv, layer.qkv)
+            batch.to_qkv.run(layer.qkv, crew)
             self._rope.rotate(batch.heads[:n], turns)
             self._attend(batch, number, kv, n, places, attention)
-            self._multiply(batch.to_width, layer.out)
+            batch.to_width.run(layer.out, crew)
             np.add(batch.x, batch.back, out=batch.x)
             batch.norm(self._sum_epsilon)
-            self._multiply(batch.to_gate_up, layer.gate_up)
-            self._crew.run(batch.activations)
-            self._multiply(batch.down, layer.down)
+            if isinstance(layer.feed, Mixture):
+                batch.mixture.run(layer.feed, n, crew)
+            else:
+                batch.feed.run(layer.feed, crew)
             np.add(batch.x, batch.back, out=batch.x)
         return batch.x
 
@@ -129,11 +131,6 @@ class Transformer:
         if kv.v.rotation is not None:
             batch.mixed[:n] = kv.v.rotate(batch.mixed[:n])
 
-    def _multiply(self, product: Product, matrix: Matrix) -> None:
-        self._crew.run(product.tasks(matrix))
-        if matrix.bias is not None:
-            np.add(product.out, matrix.bias, out=product.out)
-
     def _logits(self, last: Floats) -> Floats:
         """Logits [R, V] of hidden rows [R, E]."""
         product = self._logits_of(usable_rows(len(last)))
@@ -141,14 +138,14 @@ class Transformer:
         scale = np.sqrt(np.vecdot(last, last) + np.float32(self._sum_epsilon))
         np.multiply(last / scale[:, None], self._output_norm, out=normed[: len(last)])
         normed[len(last) :] = 0
-        self._multiply(product, self._output)
+        product.run(self._output, self._crew)
         return product.out[: len(last), : self._output.n_out]
 
     def _logits_of(self, n: int) -> Product:
         if self._to_logits is None or len(self._to_logits.rows) != n:
             normed = self._work.floats("last", n, self.hparams.n_embd)
             out = self._work.floats("logits", n, self._output.n_padded)
-            self._to_logits = Product(normed, out, useful_parts(normed, out, self._crew.size))
+            self._to_logits = product_of(normed, out, self._crew.size)
         return self._to_logits
 
 

@@ -63,4 +63,6 @@ def _size_keys(h: HParams) -> dict[str, object]:
         "rope.dimension_count": h.rope_dim,
         "rope.freq_base": h.rope_base,
     }
+    if h.n_expert:
+        keys |= {"expert_count": h.n_expert, "expert_used_count": h.n_expert_used}
     return {f"llama.{name}": value for name, value in keys.items()}

@@ -59,10 +59,14 @@ def random_weights(h: HParams, seed: int = 7) -> dict[str, Floats]:
             "attn_v": matrix(h.n_head_kv * h.head_dim_v, h.n_embd),
             "attn_output": matrix(h.n_embd, h.n_head * h.head_dim_v),
             "ffn_norm": norm(),
-            "ffn_gate": matrix(h.n_ff, h.n_embd),
-            "ffn_up": matrix(h.n_ff, h.n_embd),
-            "ffn_down": matrix(h.n_embd, h.n_ff),
         }
+        shapes = {"ffn_gate": (h.n_ff, h.n_embd), "ffn_up": (h.n_ff, h.n_embd), "ffn_down": (h.n_embd, h.n_ff)}
+        if h.n_expert:
+            layer["ffn_gate_inp"] = matrix(h.n_expert, h.n_embd)
+            for name, shape in shapes.items():
+                layer[f"{name}_exps"] = np.stack([matrix(*shape) for _ in range(h.n_expert)])
+        else:
+            layer |= {name: matrix(*shape) for name, shape in shapes.items()}
         weights.update({f"blk.{number}.{name}.weight": value for name, value in layer.items()})
     return weights
 
@@ -86,10 +90,27 @@ def reference_logits(h: HParams, weights: Mapping[str, Floats], tokens: NDArray[
         layer = {name.removeprefix(start): value for name, value in w.items() if name.startswith(start)}
         x = x + _attention(h, layer, _norm(h, x, layer["attn_norm.weight"]), w.get("rope_freqs.weight"))
         normed = _norm(h, x, layer["ffn_norm.weight"])
-        gate = _linear(layer, "ffn_gate", normed)
-        x = x + _linear(layer, "ffn_down", gate / (1 + np.exp(-gate)) * _linear(layer, "ffn_up", normed))
+        x = x + (_mixture(h, layer, normed) if h.n_expert else _feed(layer, normed))
     logits: Doubles = _norm(h, x, w["output_norm.weight"]) @ w.get("output.weight", w["token_embd.weight"]).T
     return logits
+
+
+def _feed(layer: Mapping[str, Doubles], x: Doubles) -> Doubles:
+    gate = _linear(layer, "ffn_gate", x)
+    return _linear(layer, "ffn_down", gate / (1 + np.exp(-gate)) * _linear(layer, "ffn_up", x))
+
+
+def _mixture(h: HParams, layer: Mapping[str, Doubles], x: Doubles) -> Doubles:
+    out = np.zeros_like(x)
+    for row, values in enumerate(x):
+        logits = _linear(layer, "ffn_gate_inp", values)
+        best = sorted(range(h.n_expert), key=lambda expert: -logits[expert])[: h.n_expert_used]
+        likely = np.exp(logits[best] - logits[best].max())
+        for expert, weight in zip(best, likely / likely.sum(), strict=True):
+            names = ("ffn_gate", "ffn_up", "ffn_down")
+            own = {f"{name}.weight": layer[f"{name}_exps.weight"][expert] for name in names}
+            out[row] += weight * _feed(own, values)
+    return out
 
 
 def _linear(layer: Mapping[str, Doubles], name: str, x: Doubles) -> Doubles:

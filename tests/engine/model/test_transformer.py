@@ -102,6 +102,9 @@ def test_prompt_and_decode_follow_the_reference_with_every_type(name: str) -> No
         {"n_head_kv": 4},
         {"n_head_kv": 1, "head_dim_v": 32},
         {"head_dim_k": 24, "head_dim_v": 24, "rope_dim": 24},
+        {"n_expert": 4, "n_expert_used": 2},
+        {"n_expert": 3, "n_expert_used": 1, "tied": False},
+        {"n_expert": 2, "n_expert_used": 2},
     ],
     ids=",".join,
 )
@@ -151,10 +154,10 @@ def test_a_batch_longer_than_one_piece() -> None:
     assert error(got[1], reference_logits(model.hparams, weights, b)[-1]) < 1e-5
 
 
-@pytest.mark.parametrize("name", ["f16", "q8_0"])
-def test_neighbours_do_not_change_a_sequence(name: str) -> None:
+@pytest.mark.parametrize(("name", "n_expert"), [("f16", 0), ("q8_0", 0), ("f16", 5)])
+def test_neighbours_do_not_change_a_sequence(name: str, n_expert: int) -> None:
     """Not by one bit where products round alike for any number of rows, else by no more than rounding does."""
-    model, _ = make()
+    model, _ = make(small_hparams(n_expert=n_expert, n_expert_used=2 if n_expert else 0))
     n_slots = 8
     alone, crowded = model.new_kv(n_slots, 128, name, name), model.new_kv(n_slots, 128, name, name)
     texts = [tokens_of(20 + 9 * s, s) for s in range(n_slots)]
