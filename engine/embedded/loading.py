@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,7 +59,6 @@ def load(flags: EngineFlags) -> Model:
 def model_facts(model: Model, flags: LaunchFlags) -> ModelFacts:
     """What the context arithmetic needs of a model."""
     metadata = model.metadata
-    base = metadata.get("llama.rope.freq_base", 10000.0)
     wide = metadata.get("llama.feed_forward_length", 4 * model.n_embd)
     width = (wide if isinstance(wide, int) else 0) * 4 + model.n_embd * 4
     return ModelFacts(
@@ -66,8 +66,21 @@ def model_facts(model: Model, flags: LaunchFlags) -> ModelFacts:
         shape=model.kv_shape,
         weight_bytes=model.size_bytes,
         compute_bytes=(min(flags.batch, flags.ubatch) if flags.ubatch > 0 else flags.batch) * width * 4,
-        rope_base=float(base) if isinstance(base, int | float) else 10000.0,
+        rope_base=_number(metadata, "freq_base", 10000.0),
+        rope_scale=_rope_scale(metadata),
     )
+
+
+def _number(metadata: Mapping[str, object], key: str, default: float) -> float:
+    value = metadata.get(f"llama.rope.{key}")
+    return float(value) if isinstance(value, int | float) else default
+
+
+def _rope_scale(metadata: Mapping[str, object]) -> float:
+    """What llama.cpp multiplies positions by, as its log tells."""
+    factor = _number(metadata, "scaling.factor", _number(metadata, "scale_linear", 1.0))
+    is_stretched = metadata.get("llama.rope.scaling.type") != "none" and factor > 0
+    return 1 / factor if is_stretched else 1.0
 
 
 def plan_for(flags: LaunchFlags, facts: ModelFacts) -> ContextPlan:
@@ -128,4 +141,5 @@ def facts_of_file(path: str) -> ModelFacts:
         raise StartError(str(error)) from None
     hparams = file.hparams
     shape = KvShape(hparams.n_layer, hparams.n_head_kv, hparams.head_dim_k, hparams.head_dim_v)
-    return ModelFacts(hparams.n_ctx_train, shape, file.size_bytes, rope_base=hparams.rope_base)
+    base, scale = hparams.rope_base, _rope_scale(file.metadata)
+    return ModelFacts(hparams.n_ctx_train, shape, file.size_bytes, rope_base=base, rope_scale=scale)

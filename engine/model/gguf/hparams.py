@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, cast, get_args
 
 from msgspec import Struct
 
@@ -12,15 +12,16 @@ from .header import GgufHeader, ModelFileError, Scalar
 __all__ = ["HParams", "RopeScaling", "read_hparams"]
 
 ARCHITECTURE = "llama"
-RopeScalingType = Literal["none", "linear", "yarn"]
+RopeScalingType = Literal["none", "linear", "yarn", "longrope"]
 MAX_DIMENSION = 1 << 31
 
 
 class RopeScaling(Struct, frozen=True):
-    """How positions are stretched. ``factor`` 1 = not at all; ``n_ctx_orig`` matters for ``yarn`` only.
+    """How positions are stretched. ``factor`` 1 = not at all; ``n_ctx_orig`` matters for ``yarn`` and ``longrope``.
 
-    ``attn_factor`` lengthens rotated q and k. The keys ``yarn_*`` are not read, as llama.cpp reads them for other
-    architectures only.
+    With ``longrope`` one of two tensors divides the frequencies: "rope_factors_long.weight" in contexts longer than
+    ``n_ctx_orig``, else "rope_factors_short.weight". ``attn_factor`` lengthens rotated q and k. The keys ``yarn_*`` are
+    not read, as llama.cpp reads them for other architectures only.
     """
 
     type: RopeScalingType = "none"
@@ -165,7 +166,7 @@ def _rope_scaling(keys: _Keys) -> RopeScaling:
     kind = keys.find("rope.scaling.type")
     if kind is None:
         kind = "linear"
-    if kind not in ("none", "linear", "yarn"):
+    if kind not in get_args(RopeScalingType):
         raise ModelFileError(f'{ARCHITECTURE}.rope.scaling.type "{kind}" is not supported')
     if factor < 0:
         raise ModelFileError(f"{ARCHITECTURE}.rope.scaling.factor is {factor}, not a positive number")
@@ -173,7 +174,7 @@ def _rope_scaling(keys: _Keys) -> RopeScaling:
     if kind == "none" or (kind == "linear" and factor in (0.0, 1.0)):
         return RopeScaling(attn_factor=attn_factor)
     return RopeScaling(
-        type="yarn" if kind == "yarn" else "linear",
+        type=cast(RopeScalingType, kind),
         factor=factor or 1.0,
         n_ctx_orig=keys.count("rope.scaling.original_context_length", keys.count("context_length")),
         attn_factor=attn_factor,

@@ -16,11 +16,13 @@ from ..gguf.hparams import HParams
 from .arrays import Floats
 from .matmul import Matrix, padded_size
 
-__all__ = ["Feed", "Layer", "Mixture", "TensorSource", "load_layers"]
+__all__ = ["Feed", "Layer", "Mixture", "TensorSource", "load_layers", "optional"]
 
 TensorSource = Callable[[str], Floats]
 """Gives a tensor by its name, or raises `KeyError`."""
 QKV = ("attn_q", "attn_k", "attn_v")
+FUSED_QKV = "attn_qkv"
+"""The three in one tensor, as some files have them."""
 GATE_UP = ("ffn_gate", "ffn_up")
 
 
@@ -80,10 +82,11 @@ def _layer_tensor(tensor: TensorSource, number: int, name: str) -> Floats:
 def _fill_attention(qkv: Matrix, out: Matrix, h: HParams, get: TensorSource) -> None:
     """Put the weights in place, multiplied by what would else be done to their inputs or results in every step."""
     scale = np.float32(h.head_dim_k**-0.5)
-    weights = _weights(get, *QKV)
+    names = QKV if optional(get, f"{FUSED_QKV}.weight") is None else (FUSED_QKV,)
+    weights = _weights(get, *names)
     weights[: h.n_head * h.head_dim_k] *= scale
     weights *= _norm(h, get("attn_norm.weight"))
-    bias = _bias(get, *QKV)
+    bias = _bias(get, *names)
     if bias is not None:
         bias[: h.n_head * h.head_dim_k] *= scale
     qkv.fill(weights, bias)
@@ -119,7 +122,7 @@ def _weights(get: TensorSource, *names: str) -> Floats:
 
 def _bias(get: TensorSource, *names: str) -> Floats | None:
     """Biases side by side, zeros for a matrix without one; None where none of them has one."""
-    biases = [_optional(get, f"{name}.bias") for name in names]
+    biases = [optional(get, f"{name}.bias") for name in names]
     if all(bias is None for bias in biases):
         return None
     return np.concatenate(
@@ -130,7 +133,8 @@ def _bias(get: TensorSource, *names: str) -> Floats | None:
     )
 
 
-def _optional(get: TensorSource, name: str) -> Floats | None:
+def optional(get: TensorSource, name: str) -> Floats | None:
+    """A tensor that need not be there."""
     try:
         return get(name)
     except KeyError:

@@ -1,8 +1,9 @@
-"""Rotary positions on neighbouring pairs (2i, 2i + 1), with linear and YaRN stretching."""
+"""Rotary positions on neighbouring pairs (2i, 2i + 1), with linear, YaRN and LongRoPE stretching."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from ..gguf.hparams import HParams, RopeScaling
 from .arrays import Floats
 
-__all__ = ["Rope", "Turns", "rope_frequencies"]
+__all__ = ["Rope", "Ropes", "Turns", "rope_frequencies"]
 
 Turns = NDArray[np.complex64]
 FIRST_TABLE = 1024
@@ -22,7 +23,7 @@ BETA_FAST, BETA_SLOW = 32.0, 1.0
 def rope_frequencies(hparams: HParams, freq_factors: Floats | None = None) -> tuple[NDArray[np.float64], float]:
     """Radians per position of each pair [rope_dim / 2], and the factor of the rotated values' length.
 
-    ``freq_factors`` [rope_dim / 2] divide the frequencies (tensor rope_freqs.weight).
+    ``freq_factors`` [rope_dim / 2] divide the frequencies.
     """
     n_pairs = hparams.rope_dim // 2
     plain = hparams.rope_base ** (-2.0 * np.arange(n_pairs) / hparams.rope_dim)
@@ -91,3 +92,20 @@ class Rope:
         """Rotate heads [n, H, D], whose last axis is contiguous, in place."""
         pairs = heads[..., : self._dim].view(np.complex64)
         np.multiply(pairs, turns, out=pairs)
+
+
+class Ropes:
+    """The two ways to rotate that a file may hold, for short and for long contexts; mostly they are the same one."""
+
+    def __init__(self, hparams: HParams, find: Callable[[str], Floats | None]) -> None:
+        """``find`` gives a tensor, or None where the file has none of that name."""
+        self._n_ctx_orig = hparams.rope_scaling.n_ctx_orig
+        if hparams.rope_scaling.type == "longrope":
+            self._short = Rope(hparams, find("rope_factors_short.weight"))
+            self._long = Rope(hparams, find("rope_factors_long.weight"))
+        else:
+            self._short = self._long = Rope(hparams, find("rope_freqs.weight"))
+
+    def of(self, n_ctx: int) -> Rope:
+        """The way for streams of ``n_ctx`` cells."""
+        return self._long if n_ctx > self._n_ctx_orig else self._short

@@ -6,6 +6,7 @@ Shapes: N = tokens of the batch, E = width, H = query heads, J = KV heads, D = h
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,9 +21,9 @@ from .arrays import CellIds, Floats, as_slice
 from .attention import Attention, StepAttention
 from .attention_plan import plan_attention
 from .batch_pass import BatchPass
-from .layer import Mixture, TensorSource, load_layers
+from .layer import Mixture, TensorSource, load_layers, optional
 from .matmul import Matrix, Product, product_of, usable_rows
-from .rope import Rope, Turns
+from .rope import Rope, Ropes, Turns
 from .workspace import Workspace
 
 __all__ = ["Transformer"]
@@ -41,7 +42,7 @@ class Transformer:
         self._attention = Attention(self._crew)
         self._work = Workspace()
         self._sum_epsilon = hparams.rms_eps * hparams.n_embd
-        self._rope = Rope(hparams, tensor("rope_freqs.weight") if hparams.has_rope_freqs else None)
+        self._ropes = Ropes(hparams, partial(optional, tensor))
         self._embedding = Matrix.of(tensor("token_embd.weight"))
         self._output_norm = tensor("output_norm.weight") * np.float32(hparams.n_embd**0.5)
         self._output = self._embedding if hparams.tied else Matrix.of(tensor("output.weight"))
@@ -74,18 +75,19 @@ class Transformer:
 
         llama.cpp turns all cells of all streams, most of them by 0. That changes them where rotated keys get longer.
         """
-        if self._rope.lengthens:
+        rope = self._ropes.of(kv.n_cells)
+        if rope.lengthens:
             all_deltas = np.zeros(kv.n_stream * kv.n_cells, np.int32)
             all_deltas[rows] = deltas
             rows, deltas = np.arange(len(all_deltas)), all_deltas
         for first in range(0, len(rows), ROWS_TO_SHIFT):
             part = slice(first, first + ROWS_TO_SHIFT)
-            self._shift_part(kv, rows[part], self._rope.by(deltas[part]))
+            self._shift_part(kv, rows[part], rope, rope.by(deltas[part]))
 
-    def _shift_part(self, kv: TypedKvStore, rows: NDArray[np.intp], turns: Turns) -> None:
+    def _shift_part(self, kv: TypedKvStore, rows: NDArray[np.intp], rope: Rope, turns: Turns) -> None:
         for layer in range(self.hparams.n_layer):
             keys = kv.k.rotate(kv.k.get(layer, rows))
-            self._rope.rotate(keys.reshape(len(rows), self.hparams.n_head_kv, -1), turns)
+            rope.rotate(keys.reshape(len(rows), self.hparams.n_head_kv, -1), turns)
             kv.k.put(layer, rows, kv.k.rotate(keys))
 
     def _hidden(self, runs: Sequence[SequenceRun], kv: TypedKvStore) -> Floats:
@@ -97,13 +99,13 @@ class Transformer:
         batch.x[:n] = self._embedding.rows(np.concatenate([run.tokens for run in runs]))
         batch.x[n:] = 0
         batch.mixed[n:] = 0
-        turns = self._rope.at(positions)
-        crew = self._crew
+        crew, rope = self._crew, self._ropes.of(kv.n_cells)
+        turns = rope.at(positions)
         attention = self._attention.prepare(plan_attention(runs, kv, crew.size), kv, batch.mixed)
         for number, layer in enumerate(self._layers):
             batch.norm(self._sum_epsilon)
             batch.to_qkv.run(layer.qkv, crew)
-            self._rope.rotate(batch.heads[:n], turns)
+            rope.rotate(batch.heads[:n], turns)
             self._attend(batch, number, kv, n, places, attention)
             batch.to_width.run(layer.out, crew)
             np.add(batch.x, batch.back, out=batch.x)

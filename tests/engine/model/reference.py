@@ -81,6 +81,25 @@ def random_biases(h: HParams, seed: int = 8) -> dict[str, Floats]:
     }
 
 
+def fused(weights: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The same weights with Q, K and V of the first layer in one matrix, and their biases, if any, in one too."""
+    parts, found = [f"blk.0.attn_{one}" for one in "qkv"], dict(weights)
+    matrices = [found.pop(f"{part}.weight") for part in parts]
+    found["blk.0.attn_qkv.weight"] = np.concatenate(matrices)
+    biases = [found.pop(f"{part}.bias", None) for part in parts]
+    if any(bias is not None for bias in biases):
+        none = [np.zeros(len(matrix), np.float32) for matrix in matrices]
+        both = zip(none, biases, strict=True)
+        found["blk.0.attn_qkv.bias"] = np.concatenate([zeros if bias is None else bias for zeros, bias in both])
+    return found
+
+
+def longrope_factors(h: HParams) -> dict[str, Floats]:
+    """What divides the frequencies in short and in long contexts."""
+    steps = np.linspace(1, 3, h.rope_dim // 2, dtype=np.float32)
+    return {"rope_factors_short.weight": steps, "rope_factors_long.weight": steps**2}
+
+
 def reference_logits(h: HParams, weights: Mapping[str, Floats], tokens: NDArray[np.int32]) -> Doubles:
     """Logits [n, V] after every token of one sequence that starts at position 0."""
     w = {name: value.astype(np.float64) for name, value in weights.items()}

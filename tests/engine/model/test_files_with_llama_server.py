@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from slotview.engine.embedded.loading import build_core
+from slotview.engine.embedded.loading import build_core, facts_of_file
 from slotview.engine.flags import parse_flags
 from slotview.engine.model.gguf.file import load_model_file
 from slotview.engine.model.interface import SequenceRun
@@ -29,13 +29,13 @@ from tests.real_server import LlamaServer, StartServer, llama_server
 
 from .crossing_vocabulary import HARD_TEXTS, crossing_vocabulary
 from .network_file import network, write_network
-from .reference import random_biases, random_weights
+from .reference import fused, longrope_factors, random_biases, random_weights
 from .small_file import BPE, SPM, vocabulary_keys
 
 __all__ = ["llama_server"]
 pytestmark = pytest.mark.llama_server
 
-EXACT = ("-c", "128", "-np", "1", "-ctk", "f32", "-ctv", "f32", "-fa", "off", "-lv", "4")
+EXACT = ("-c", "256", "-np", "1", "-ctk", "f32", "-ctv", "f32", "-fa", "off", "-lv", "4")
 PROMPT = [1, *range(20, 60)]
 SCALING = "llama.rope.scaling."
 NETWORKS: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -43,6 +43,11 @@ NETWORKS: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "untied, one KV head, wide base": ({"tied": False, "n_head_kv": 1, "rope_base": 500000.0}, {}),
     "a KV head each, narrow heads": ({"n_head_kv": 4, "head_dim_k": 32, "head_dim_v": 32, "rope_dim": 32}, {}),
     "biases": ({}, {}),
+    "Q, K and V in one": ({"tied": False}, {}),
+    "biases, Q, K and V in one": ({"tied": False}, {}),
+    "longrope, short": ({"tied": False}, {"type": "longrope", "factor": 2.0, "original_context_length": 256}),
+    "longrope, long": ({"tied": False}, {"type": "longrope", "original_context_length": 255, "attn_factor": 1.2}),
+    "longrope without factors": ({}, {"type": "longrope", "factor": 2.0, "original_context_length": 64}),
     "frequencies": ({"has_rope_freqs": True}, {}),
     "one of four experts": ({"n_expert": 4, "n_expert_used": 1}, {}),
     "two of eight experts": ({"n_expert": 8, "n_expert_used": 2, "tied": False}, {}),
@@ -62,7 +67,7 @@ QUANTIZED = ("F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_
 def our_logprobs(path: Path, n: int) -> tuple[list[int], NDArray[np.float64]]:
     """The n best next tokens, one after the other, and the logarithms of all tokens' chances for the first."""
     model = load_model(path)
-    kv = model.new_kv(1, len(PROMPT) + n, "f32", "f32")
+    kv = model.new_kv(1, 256, "f32", "f32")
     tokens, first, start = list(PROMPT), np.empty(0), 0
     for _ in range(n):
         run = SequenceRun(np.array(tokens[start:], np.int32), start, 0, np.arange(len(tokens)), 0, wants_logits=True)
@@ -89,12 +94,28 @@ def test_a_network_gives_the_servers_tokens(llama_server: StartServer, tmp_path:
     changes, scaling = NETWORKS[kind]
     keys = {SCALING + name: value for name, value in scaling.items()}
     h = network(**changes)
-    weights = random_weights(h) | (random_biases(h) if kind == "biases" else {})
+    weights = random_weights(h) | (random_biases(h) if "biases" in kind else {})
+    weights |= longrope_factors(h) if "longrope," in kind else {}
+    weights = fused(weights) if "in one" in kind else weights
     path = write_network(tmp_path / "network.gguf", h, weights=weights, **keys)
     theirs, their_first = their_logprobs(llama_server(*EXACT, model=path), 12)
     ours, our_first = our_logprobs(path, len(theirs))
     assert ours == theirs
     np.testing.assert_allclose(our_first, their_first, atol=5e-4)
+
+
+@pytest.mark.parametrize("kind", ["linear", "no type", "type none", "yarn", "longrope, short"])
+def test_the_log_tells_the_servers_stretching(llama_server: StartServer, tmp_path: Path, kind: str) -> None:
+    changes, scaling = NETWORKS[kind]
+    h, keys = network(**changes), {SCALING + name: value for name, value in scaling.items()}
+    weights = random_weights(h) | (longrope_factors(h) if "longrope" in kind else {})
+    path = write_network(tmp_path / "network.gguf", h, weights=weights, **keys)
+    log = llama_server(*EXACT, "-lv", "5", model=path).log_after("model loaded")
+    theirs = re.findall(r"llama_context: freq_(base|scale) *= (\S+)", log)
+    plan = build_core(parse_flags(["--model", str(path), "-c", "256"]), load_model(path), 0).plan
+    ours = [found for line in plan.log for found in re.findall(r"freq_(base|scale) *= (\S+)", line.text)]
+    assert ours == theirs
+    assert facts_of_file(str(path)).rope_scale == pytest.approx(float(dict(theirs)["scale"]))
 
 
 @pytest.mark.parametrize("kind", ["linear", "type none", "yarn"])

@@ -111,7 +111,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         ({"llama__attention__head_count_kv": [1, 2]}, "differs between layers"),
         ({"llama__rope__dimension_count": 3}, "rope.dimension_count is 3"),
         ({"llama__rope__dimension_count": 2}, "rope.dimension_count is 2, not the even size of a head, 4"),
-        ({"llama__rope__scaling__type": "longrope"}, '"longrope" is not supported'),
+        ({"llama__rope__scaling__type": "dynamic"}, '"dynamic" is not supported'),
         ({"llama__expert_count": 8}, "llama.expert_used_count is missing"),
         ({"llama__expert_count": 2, "llama__expert_used_count": 3}, "is 3, but there are 2 experts"),
         ({"llama__expert_count": 2, "llama__expert_used_count": 1}, '"blk.0.ffn_gate_inp.weight" is missing'),
@@ -119,7 +119,8 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         ({"split__count": 3, "architecture": "none"}, "one of 3 parts"),
         ({"leave_out": ["output_norm.weight"]}, '"output_norm.weight" is missing'),
         ({"shapes": {"blk.0.attn_k.weight": (8, 8)}}, "shape [8, 8], expected [4, 8]"),
-        ({"shapes": {"blk.0.attn_qkv.weight": (24, 8)}}, '"blk.0.attn_qkv.weight" is not part'),
+        ({"shapes": {"blk.0.attn_qkv.weight": (16, 8)}}, '"blk.0.attn_q.weight" is not part'),
+        ({"shapes": {"rope_factors_long.weight": (2,)}}, '"rope_factors_long.weight" is not part'),
         ({"shapes": {"blk.0.attn_q.bias": (3,)}}, '"blk.0.attn_q.bias" has the shape [3], expected [8]'),
     ],
 )

@@ -14,7 +14,7 @@ from slotview.engine.model.kv.store import TypedKvStore
 from slotview.engine.model.network.transformer import Transformer
 from slotview.engine.model.threads.blas import has_small_kernel
 
-from .reference import random_biases, random_weights, reference_logits, small_hparams
+from .reference import fused, longrope_factors, random_biases, random_weights, reference_logits, small_hparams
 
 TOLERANCE = {
     "f32": 1e-5,
@@ -115,6 +115,23 @@ def test_variants_of_the_architecture(changes: dict[str, object]) -> None:
     kv = model.new_kv(1, 32, "f32", "f32")
     model.forward([run_of(tokens[:15])], kv)
     assert error(decode_one_by_one(model, kv, tokens, 15), wanted[15:]) < 1e-5
+
+
+def test_q_k_and_v_may_be_one_matrix() -> None:
+    h, tokens = small_hparams(), tokens_of(20)
+    apart, together = make(h)[0], Transformer(h, fused(random_weights(h)).__getitem__)
+    logits = [model.forward([run_of(tokens)], model.new_kv(1, 32, "f32", "f32"))[0] for model in (apart, together)]
+    assert error(logits[0], logits[1]) == 0
+
+
+@pytest.mark.parametrize(("n_cells", "factors"), [(32, "short"), (33, "long")])
+def test_longrope_goes_by_the_length_of_the_context(n_cells: int, factors: str) -> None:
+    h = small_hparams(rope_scaling=RopeScaling("longrope", 2.0, n_ctx_orig=32))
+    weights, tokens = random_weights(h), tokens_of(20)
+    model = Transformer(h, (weights | longrope_factors(h)).__getitem__)
+    got = model.forward([run_of(tokens)], model.new_kv(1, n_cells, "f32", "f32"))
+    told = weights | {"rope_freqs.weight": longrope_factors(h)[f"rope_factors_{factors}.weight"]}
+    assert error(got[0], reference_logits(h, told, tokens)[-1]) < 1e-5
 
 
 def test_scattered_and_shared_cells() -> None:
