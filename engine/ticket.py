@@ -59,6 +59,8 @@ class BaseTicket:
             return True
 
     def _end(self, state: RequestState, finish: str | None, **fields: Any) -> None:
+        if state is RequestState.CANCELLED:
+            fields["queue_wait"] = self._view.waited(self._clock())  # for it may have waited until now
         self._change(state=state, finish=finish, total_seconds=self._elapsed(), **fields)
 
     def _change(self, **fields: Any) -> None:

@@ -224,6 +224,18 @@ def test_a_cancelled_request_frees_its_slot(start: Start) -> None:
     assert backend.latest().busy == 0
 
 
+def test_a_request_cancelled_while_it_waits_says_how_long_it_waited(start: Start) -> None:
+    backend = start("-c 512 -np 1", pace=SLOW)
+    first, second = fire(backend, count=2, n_predict=200)
+    until(backend, lambda: (first.view().n_decoded or 0) > 0)
+    second.cancel()
+    until(backend, all_over([second]))
+    view = second.view()
+    assert view.state is RequestState.CANCELLED
+    assert view.waited(view.fired_at + 1000) == pytest.approx(view.total_seconds, abs=0.05)
+    first.cancel()
+
+
 def test_a_prompt_that_is_too_long_says_so(start: Start) -> None:
     backend = start("-c 256 -np 1")
     (ticket,) = fire(backend, prompt="x" * 300)

@@ -134,6 +134,7 @@ def test_cancelling_a_waiting_request_closes_its_connection() -> None:
         first.cancel()
         first.cancel()
         assert first.view().state is RequestState.CANCELLED
+        assert first.view().queue_wait == pytest.approx(first.view().total_seconds, abs=0.05)
         until(lambda: server.now_open("/completion") == 1)
         assert second.view().state is RequestState.WAITING
     finished(second)
