@@ -73,6 +73,12 @@ def test_what_is_left_out_of_a_text_is_told_by_its_last_line() -> None:
     assert wrap("one two three", 8, 0) == []
 
 
+def test_a_number_in_groups_is_not_broken() -> None:
+    assert wrap("holds 8 192 cells", 7) == ["holds", "8 192", "cells"]
+    assert wrap("of (1 048 576/2 097 152)", 21) == ["of", "(1 048 576/2 097 152)"]
+    assert wrap("12 34567 1 2", 5) == ["12", "34567", "1 2"]
+
+
 def test_flow_puts_what_does_not_fit_on_a_new_line() -> None:
     parts: list[Line] = [(("aaaa", ""),), (("bbbb", "dim"),), (("cccc", ""),)]
     assert [text_of(line) for line in flow(parts, 12)] == ["aaaa · bbbb", "cccc"]

@@ -192,9 +192,8 @@ class Dashboard(ChangingScreen):
     def watch_tab(self) -> None:
         """Show the pane of the open tab, up to date; the tabs are its title."""
         for pane in self.query(".pane"):
-            classes = self._pane(pane.id or "").split()
-            pane.set_class("-open" in classes, "-open")
-            pane.set_class("-untitled" in classes, "-untitled")
+            for name, holds in self._look_of(pane.id or "").items():
+                pane.set_class(holds, name)
         self.call_after_refresh(self._show_again)
 
     def _show_again(self) -> None:
@@ -224,9 +223,13 @@ class Dashboard(ChangingScreen):
         return NONE_YET if can.fire else f"none can be fired: {why}"
 
     def _pane(self, name: str) -> str:
+        """All classes of a pane, for its first frame."""
+        return " ".join(["pane", *(each for each, holds in self._look_of(name).items() if holds)])
+
+    def _look_of(self, name: str) -> dict[str, bool]:
+        """Which classes a pane has at this size and with this tab open; a tab is its title."""
         is_tab = any(tab.name == name for tab in self._tabs)
-        is_open = name == open_tab(self._tabs, self.tab)
-        return " ".join(["pane", *(["-untitled"] if is_tab else []), *(["-open"] if is_open else [])])
+        return {"-untitled": is_tab, "-open": name == open_tab(self._tabs, self.tab)}
 
     @on(DescendantFocus)
     @on(DescendantBlur)

@@ -38,7 +38,8 @@ Span = tuple[str, str]
 """Text and its tone; "" = the widget's own colour."""
 Line = tuple[Span, ...]
 
-_WORDS = re.compile(r"\S+\s*|\s+")
+_WORDS = re.compile(r"(?:\S*?\d(?: \d{3})+(?!\d))+\S*\s*|\S+\s*|\s+")
+"""Words with the spaces behind them; a number in groups of three digits is one word."""
 TONES = {
     "": "",
     "strong": "bold",

@@ -7,6 +7,8 @@ import random
 import re
 import subprocess
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ pytestmark = pytest.mark.llama_server
 EXACT = ("-c", "256", "-np", "1", "-ctk", "f32", "-ctv", "f32", "-fa", "off", "-lv", "4")
 PROMPT = [1, *range(20, 60)]
 SCALING = "llama.rope.scaling."
+PROBS: Mapping[str, Any] = {"ignore_eos": True, "n_probs": 5}
 NETWORKS: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "tied": ({}, {}),
     "untied, one KV head, wide base": ({"tied": False, "n_head_kv": 1, "rope_base": 500000.0}, {}),
@@ -89,15 +92,19 @@ def their_logprobs(server: LlamaServer, n: int) -> tuple[list[int], NDArray[np.f
     return answer["tokens"], first
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_a_network_gives_the_servers_tokens(llama_server: StartServer, tmp_path: Path, kind: str) -> None:
+def write_kind(path: Path, kind: str) -> Path:
+    """Write the network of that name."""
     changes, scaling = NETWORKS[kind]
-    keys = {SCALING + name: value for name, value in scaling.items()}
     h = network(**changes)
     weights = random_weights(h) | (random_biases(h) if "biases" in kind else {})
     weights |= longrope_factors(h) if "longrope," in kind else {}
     weights = fused(weights) if "in one" in kind else weights
-    path = write_network(tmp_path / "network.gguf", h, weights=weights, **keys)
+    return write_network(path, h, weights=weights, **{SCALING + name: value for name, value in scaling.items()})
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_a_network_gives_the_servers_tokens(llama_server: StartServer, tmp_path: Path, kind: str) -> None:
+    path = write_kind(tmp_path / "network.gguf", kind)
     theirs, their_first = their_logprobs(llama_server(*EXACT, model=path), 12)
     ours, our_first = our_logprobs(path, len(theirs))
     assert ours == theirs
@@ -106,10 +113,7 @@ def test_a_network_gives_the_servers_tokens(llama_server: StartServer, tmp_path:
 
 @pytest.mark.parametrize("kind", ["linear", "no type", "type none", "yarn", "longrope, short"])
 def test_the_log_tells_the_servers_stretching(llama_server: StartServer, tmp_path: Path, kind: str) -> None:
-    changes, scaling = NETWORKS[kind]
-    h, keys = network(**changes), {SCALING + name: value for name, value in scaling.items()}
-    weights = random_weights(h) | (longrope_factors(h) if "longrope" in kind else {})
-    path = write_network(tmp_path / "network.gguf", h, weights=weights, **keys)
+    path = write_kind(tmp_path / "network.gguf", kind)
     log = llama_server(*EXACT, "-lv", "5", model=path).log_after("model loaded")
     theirs = re.findall(r"llama_context: freq_(base|scale) *= (\S+)", log)
     plan = build_core(parse_flags(["--model", str(path), "-c", "256"]), load_model(path), 0).plan
@@ -118,24 +122,62 @@ def test_the_log_tells_the_servers_stretching(llama_server: StartServer, tmp_pat
     assert facts_of_file(str(path)).rope_scale == pytest.approx(float(dict(theirs)["scale"]))
 
 
-@pytest.mark.parametrize("kind", ["linear", "type none", "yarn"])
+@pytest.mark.parametrize("kind", ["linear", "type none", "yarn", "longrope, long"])
 def test_shifted_keys_weigh_what_they_do_on_the_server(llama_server: StartServer, tmp_path: Path, kind: str) -> None:
-    keys = {SCALING + name: value for name, value in NETWORKS[kind][1].items()}
-    path = write_network(tmp_path / "network.gguf", network(), **keys)
+    path = write_kind(tmp_path / "network.gguf", kind)
     flags = ("-c", "256", "-np", "1", "-ctk", "f32", "-ctv", "f32", "--context-shift")
-    body = {"prompt": PROMPT, "n_predict": 300, "temperature": 0, "ignore_eos": True, "n_probs": 5}
-    theirs = llama_server(*EXACT, *flags, model=path).post("/completion", body)
-    assert theirs["truncated"]
+    answers = assert_same_generation(llama_server(*EXACT, *flags, model=path), path, flags, [PROMPT], 300)
+    assert answers[0]["truncated"]
+
+
+@pytest.mark.parametrize("pool", ["--no-kv-unified", "--kv-unified"])
+def test_slots_with_different_experts_generate_together(llama_server: StartServer, tmp_path: Path, pool: str) -> None:
+    """Slots of 256 tokens are within LongRoPE's original context, a pool of 1,024 for all of them is beyond it."""
+    h = network(n_expert=8, n_expert_used=2, tied=False)
+    weights = random_weights(h) | longrope_factors(h)
+    keys: dict[str, Any] = {SCALING + "type": "longrope", SCALING + "original_context_length": 256}
+    path = write_network(tmp_path / "network.gguf", h, weights=weights, **keys)
+    flags = ("-c", "1024", "-np", "4", "-ctk", "f32", "-ctv", "f32", pool)
+    prompts = [PROMPT, [1, *range(60, 64)], [1, *range(3, 200)], [1, *range(100, 160)]]
+    assert_same_generation(llama_server(*EXACT, *flags, model=path), path, flags, prompts, 12)
+
+
+def assert_same_generation(
+    server: LlamaServer, path: Path, flags: tuple[str, ...], prompts: list[list[int]], n: int
+) -> list[Any]:
+    """Compare the five best of all next tokens, all prompts at the same time; returns the server's answers."""
+    bodies = [{"prompt": prompt, "n_predict": n, "temperature": 0, **PROBS} for prompt in prompts]
+    with ThreadPoolExecutor(len(prompts)) as askers:
+        answers = list(askers.map(partial(server.post, "/completion"), bodies))
     core = build_core(parse_flags(["--model", str(path), *flags]), load_model(path), 0)
-    params = TaskParams(n_predict=300, sampling=SamplingParams(temperature=0.0, ignore_eos=True, n_probs=5))
-    core.post([np.array(PROMPT, np.int32)], params, 0)
+    params = TaskParams(n_predict=n, sampling=SamplingParams(temperature=0.0, **PROBS))
+    tasks = [core.post([np.array(prompt, np.int32)], params, 0)[0] for prompt in prompts]
     while not core.is_idle:
         core.step(0)
-    ours = [probs for result in core.take_results() if isinstance(result, Final) for probs in result.probs]
-    for our, their in zip(ours, theirs["completion_probabilities"], strict=True):
-        best = [(one["id"], one["logprob"]) for one in their["top_logprobs"]]
-        assert [token for token, _, _ in our.top] == [token for token, _ in best]
-        np.testing.assert_allclose([value for _, _, value in our.top], [value for _, value in best], atol=1e-3)
+    finals = {result.task: result for result in core.take_results() if isinstance(result, Final)}
+    for task, answer in zip(tasks, answers, strict=True):
+        for our, their in zip(finals[task].probs, answer["completion_probabilities"], strict=True):
+            best = [(one["id"], one["logprob"]) for one in their["top_logprobs"]]
+            assert [token for token, _, _ in our.top] == [token for token, _ in best]
+            np.testing.assert_allclose([value for _, _, value in our.top], [value for _, value in best], atol=1e-3)
+    return answers
+
+
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_K_M"])
+def test_quantized_experts_are_those_of_a_server_with_the_same_weights_in_float32(
+    llama_server: StartServer, tmp_path: Path, name: str
+) -> None:
+    exact, path, decoded = (tmp_path / f"{kind}.gguf" for kind in ("exact", "quantized", "decoded"))
+    h = network(tied=False, n_expert=4, n_expert_used=2)
+    write_network(exact, h)
+    quantize(exact, path, name)
+    tensors = gguf.GGUFReader(path).tensors
+    assert any(
+        one.name.endswith("_exps.weight") and one.tensor_type != gguf.GGMLQuantizationType.F32 for one in tensors
+    )
+    weights = {one.name: gguf.quants.dequantize(one.data, one.tensor_type) for one in tensors}
+    server = llama_server(*EXACT, model=write_network(decoded, h, weights=weights))
+    np.testing.assert_allclose(our_logprobs(path, 1)[1], their_logprobs(server, 1)[1], atol=5e-4)
 
 
 @pytest.mark.parametrize("name", QUANTIZED)

@@ -115,6 +115,10 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         ({"llama__expert_count": 8}, "llama.expert_used_count is missing"),
         ({"llama__expert_count": 2, "llama__expert_used_count": 3}, "is 3, but there are 2 experts"),
         ({"llama__expert_count": 2, "llama__expert_used_count": 1}, '"blk.0.ffn_gate_inp.weight" is missing'),
+        (
+            {"llama__expert_count": 4, "llama__expert_used_count": 1, "llama__expert_group_count": 2},
+            "experts in groups",
+        ),
         ({"split__count": 3}, "one of 3 parts of a split model; join them with llama-gguf-split --merge"),
         ({"split__count": 3, "architecture": "none"}, "one of 3 parts"),
         ({"leave_out": ["output_norm.weight"]}, '"output_norm.weight" is missing'),
