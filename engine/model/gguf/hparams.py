@@ -157,6 +157,10 @@ def _experts(keys: _Keys) -> tuple[int, int]:
     n_expert, n_used = keys.count("expert_count"), keys.count("expert_used_count")
     if n_used > n_expert:
         raise ModelFileError(f"{ARCHITECTURE}.expert_used_count is {n_used}, but there are {n_expert} experts")
+    if keys.find("expert_group_count") not in (None, 0, 1):
+        raise ModelFileError(
+            f"{n_expert} experts in groups, from a few of which they are chosen, which is not supported"
+        )
     return n_expert, n_used
 
 
