@@ -35,6 +35,7 @@ from .http.proxy import peer_of
 from .knowledge.details import DetailRequests
 from .knowledge.endpoint import Route, ServerKind
 from .knowledge.learning import Knowledge
+from .knowledge.silence import is_overdue
 from .picture import picture
 from .polling.cadence import Cadence
 from .polling.patience import PATIENT, Patience
@@ -122,7 +123,7 @@ class RemoteBackend:
     def latest(self) -> Snapshot:
         """Return the newest snapshot with the current ``time``, and with a new verdict if time alone changes it."""
         now, snapshot = self._clock(), self._snapshot
-        if not self._closed and self._known.is_overdue(now):
+        if not self._closed and is_overdue(self._known, now):
             return replace(snapshot, time=now, health=self._judge(now))
         return replace(snapshot, time=now)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
 
+from ..flags.key_file import keys_in
 from .arguments import option
 
 __all__ = ["api_key_of", "command_to_copy", "secrets_of"]
@@ -22,11 +23,8 @@ def _api_keys(words: Sequence[str], environ: Mapping[str, str]) -> Iterator[str]
     told = option(words, "--api-key") or environ.get("LLAMA_API_KEY") or ""
     yield from filter(None, told.split(","))
     path = option(words, "--api-key-file") or environ.get("LLAMA_ARG_API_KEY_FILE")
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines() if path else []
-    except (OSError, UnicodeError):
-        return
-    yield from (line for line in lines if line and not line.startswith("#"))
+    with suppress(OSError, UnicodeError):
+        yield from keys_in(path) if path else ()
 
 
 def secrets_of(words: Sequence[str], environ: Mapping[str, str]) -> Iterator[str]:

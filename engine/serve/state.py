@@ -10,6 +10,7 @@ from slotview import __version__
 
 from ..embedded.host import EngineHost
 from ..flags import EngineFlags
+from ..flags.key_file import keys_in
 from ..model.chat.template import CHATML
 from ..model.interface import Model, Tokenizer
 from .chat.prompt import ChatRules
@@ -25,14 +26,13 @@ class KeyFileError(ValueError):
 
 
 def read_keys(flags: EngineFlags) -> tuple[str, ...]:
-    """Keys of the command line and of the file, one a line; empty lines and those that begin with # are skipped."""
+    """Keys of the command line and of the file."""
     keys = flags.http.api_keys
     if flags.http.api_key_file is not None:
         try:
-            lines = Path(flags.http.api_key_file).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
+            keys += keys_in(flags.http.api_key_file)
+        except (OSError, UnicodeError):
             raise KeyFileError(f"error: failed to open file '{flags.http.api_key_file}'") from None
-        keys += tuple(line for line in lines if line and not line.startswith("#"))
     return keys
 
 

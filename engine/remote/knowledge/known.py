@@ -1,4 +1,4 @@
-"""What is known about a server, and what follows from it; read here, changed in `run_watch` and `learning`."""
+"""What is known about a server, and what follows from it; changed in `run_watch` and `learning`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..read.health import HealthFacts
 from ..read.models import ModelEntry
 from ..read.props import PropsFacts, build_number
 from ..read.values import as_count
-from .endpoint import DIRECT, QUEUED, Endpoint, Route, ServerKind
+from .endpoint import Endpoint, Route, ServerKind
 from .left_over import LastRun
 from .link import Link
 from .turns import Turns
@@ -179,58 +179,3 @@ class Known:
         """Whether not even the counters can be read, as at a web server, or with a wrong path before the routes."""
         unread = {*UNFIT, EndpointState.KEY} | ({EndpointState.UNKNOWN} if self.cadence.metrics_every == 0 else set())
         return self.state(Route.SLOTS) is EndpointState.ABSENT and self.state(Route.METRICS) in unread
-
-    def heard_since(self, when: float, names: tuple[Route, ...] = tuple(Route)) -> bool:
-        """Whether anything came back from one of the endpoints after that time."""
-        return any((self.endpoints[name].heard_at or 0.0) > when for name in names)
-
-    def lives_beside(self, end: Endpoint) -> bool:
-        """Whether some HTTP thread has answered since ``end`` was asked."""
-        return self.heard_since(end.asked_at or 0.0, DIRECT)
-
-    @property
-    def probe(self) -> Route:
-        """What to ask a server that is gone: /health, unless only /props ever answered."""
-        only_props = self.endpoints[Route.HEALTH].heard_at is None and self.endpoints[Route.PROPS].heard_at is not None
-        return Route.PROPS if only_props else Route.HEALTH
-
-    @property
-    def pulse(self) -> Route:
-        """What shows that a server lives whose main loop is at work: /health, or /props of a server that may be old.
-
-        From February to August 2024 /health counted the slots: it waited as /slots does, with an HTTP thread. Builds of
-        then do not name themselves, and only they hide /props, but not /slots, behind the key.
-        """
-        if self.kind is not ServerKind.SERVER and self.state(Route.PROPS) is not EndpointState.KEY:
-            return Route.HEALTH
-        is_old = self.slots is not None if self.props is None else self.props.build is None
-        return Route.PROPS if is_old else Route.HEALTH
-
-    def silent_since(self, now: float) -> float | None:
-        """Since when a question that any HTTP thread answers at once has been open; None where none is overdue."""
-        waits = Route.HEALTH if self.pulse is Route.PROPS else None
-        direct = [end for name, end in self.endpoints.items() if name in DIRECT and name is not waits]
-        late = [end for end in direct if self._is_late(end, now)]
-        since = [end.asked_at for end in (*late, self.queued) if end is not None and end.asked_at is not None]
-        return min(since) if late else None
-
-    def _is_late(self, end: Endpoint, now: float) -> bool:
-        """Whether ``end`` has been silent for long, and nobody else answered meanwhile."""
-        begin = end.settled_at if end.is_mute and end.open else end.asked_at
-        is_silent = (end.open or end.is_mute) and end.since_asked(now) > self._longest_silence
-        return is_silent and begin is not None and not self.heard_since(begin)
-
-    @property
-    def _longest_silence(self) -> float:
-        """Seconds after which silence says something: on a slow line, twice of what an answer takes there."""
-        return max(self.patience.overdue, *(2 * self.endpoints[route].lag for route in DIRECT))
-
-    @property
-    def queued(self) -> Endpoint | None:
-        """The open question that waits behind the server's main loop; there is at most one."""
-        return next((self.endpoints[name] for name in QUEUED if self.endpoints[name].open), None)
-
-    def is_overdue(self, now: float) -> bool:
-        """Whether time alone changes the verdict: some question has been open for long, or the server is gone."""
-        overdue = self.patience.overdue
-        return self.link.up is not True or any(end.waiting_for(now) > overdue for end in self.endpoints.values())

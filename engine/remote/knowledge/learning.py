@@ -22,6 +22,7 @@ from ..read.slots import read_slots, runs_over, told_ids
 from .endpoint import QUEUED, Endpoint, Route, ServerKind
 from .known import MODEL_ROUTES
 from .run_watch import RunWatch
+from .silence import heard_since, queued_of, silent_since
 from .turns import Turns
 
 __all__ = ["Knowledge", "decode"]
@@ -119,10 +120,10 @@ class Knowledge(RunWatch):
         if end.fault not in _ONE_ANSWER or self.link.up is False:
             return True
         pair = self.endpoints[Route.PROPS], self.endpoints[Route.HEALTH]
-        return end in pair and all(one.is_mute for one in pair) and not self.heard_since(asked_at)
+        return end in pair and all(one.is_mute for one in pair) and not heard_since(self, asked_at)
 
     def _silence(self, asked_at: float, now: float) -> float:
-        since = self.silent_since(now)
+        since = silent_since(self, now)
         return asked_at if since is None else min(asked_at, since)
 
     def _reconnected(self, answered: Endpoint, now: float) -> None:
@@ -134,7 +135,7 @@ class Knowledge(RunWatch):
         for end in self.endpoints.values():
             if not end.open and end is not answered:
                 end.forget()
-        if self.queued is not None:
+        if queued_of(self) is not None:
             self._cut_at = now + self.patience.pulse
         self.cadence.wake()
 
@@ -143,7 +144,7 @@ class Knowledge(RunWatch):
         if self._cut_at is None or now < self._cut_at:
             return False
         self._cut_at = None
-        return self.queued is not None
+        return queued_of(self) is not None
 
     def _settle_refusal(self, end: Endpoint, answer: Answer, status: int, now: float) -> None:
         refusal = read_refusal(status, answer.body, answer.pointer, answer.pause)

@@ -8,6 +8,7 @@ from slotview.engine.snapshot import EndpointState
 
 from ..knowledge.endpoint import Endpoint, Route, ServerKind
 from ..knowledge.known import UNFIT, Known
+from ..knowledge.silence import heard_since, lives_beside, probe_of, pulse_of, queued_of
 
 __all__ = ["due", "next_question"]
 
@@ -29,7 +30,7 @@ def next_question(known: Known, names: Iterable[Route], now: float) -> tuple[Rou
 def due(known: Known, name: Route, now: float) -> float:
     """When to ask an endpoint; infinite = not until something else is known."""
     if known.link.up is False:
-        return known.link.retry_at if name is known.probe else _NEVER
+        return known.link.retry_at if name is probe_of(known) else _NEVER
     rest = max(end.rests_until for end in known.endpoints.values())
     if rest > now:
         return rest  # who limits questions counts those to all endpoints
@@ -127,19 +128,20 @@ def _health(known: Known, end: Endpoint, now: float) -> float:
 
 def _sign_of_life(known: Known, end: Endpoint) -> float:
     """When to ask its pulse whether it lives: if a question waits for the main loop for long, or got no answer."""
-    if known.pulse is not end.name:
+    if pulse_of(known) is not end.name:
         return _NEVER
     regular = _again(end, max(1.0, known.cadence.interval))
     if any(_is_in_doubt(known, other) for other in known.endpoints.values()):
         return regular
-    if known.queued is not None:
-        return max(_again(known.queued, known.patience.pulse), regular)
+    queued = queued_of(known)
+    if queued is not None:
+        return max(_again(queued, known.patience.pulse), regular)
     return regular if known.endpoints[Route.SLOTS].is_silent else _NEVER
 
 
 def _is_in_doubt(known: Known, end: Endpoint) -> bool:
     """Whether an endpoint gave no answer, and no other one has answered since."""
-    return end.is_mute and not known.heard_since(end.settled_at or 0.0)
+    return end.is_mute and not heard_since(known, end.settled_at or 0.0)
 
 
 def _is_polled(known: Known) -> bool:
@@ -207,7 +209,7 @@ def _may_look(known: Known, end: Endpoint) -> bool:
     if props in UNFIT and known.kind is not ServerKind.SWAP:
         return all(known.endpoints[name].settled_at is not None for name in (Route.RUNNING, Route.HEALTH))
     if known.endpoints[Route.PROPS].is_mute:
-        return known.lives_beside(known.endpoints[Route.PROPS])
+        return lives_beside(known, known.endpoints[Route.PROPS])
     return props in (EndpointState.OK, EndpointState.OFF, EndpointState.KEY, *UNFIT)
 
 

@@ -10,6 +10,7 @@ from ..http.answer import Fault
 from ..http.credentials import NOBODY, Credentials
 from ..knowledge.endpoint import Endpoint, Route, ServerKind
 from ..knowledge.known import AUGUST_2026, UNFIT, Known
+from ..knowledge.silence import lives_beside, pulse_of, queued_of, silent_since
 from ..read.errors import Refusal
 from ..read.models import AT_PEER, FAILED
 from .key import key_wanted
@@ -34,8 +35,8 @@ def judge(known: Known, host: str, *, credentials: Credentials = NOBODY, now: fl
         return Health(HealthState.CONNECTING, f"no answer yet for {waited:.0f} s" if waited > 1 else f"asking {host}")
     if known.link.up is False:
         return unreachable(known.link, host, now)
-    if known.silent_since(now) is not None:
-        return not_answering(known.silent_since(now), now)
+    if silent_since(known, now) is not None:
+        return not_answering(silent_since(known, now), now)
     if known.turns.are_taken(now):
         advice = "attach to each of them at its own address, not through the load balancer"
         return Health(HealthState.ERROR, "several servers answer here in turn: no two answers belong together", advice)
@@ -140,8 +141,8 @@ def _foreign_advice(refusal: Refusal | None) -> str:
 
 def _of_slots(known: Known, now: float) -> Health:
     slots = known.endpoints[Route.SLOTS]
-    late = (known.queued or slots) if known.is_older else slots
-    waited = late.waiting_for(now) if known.lives_beside(late) else 0.0
+    late = (queued_of(known) or slots) if known.is_older else slots
+    waited = late.waiting_for(now) if lives_beside(known, late) else 0.0
     if waited > max(known.patience.slow, 2 * known.cadence.interval):
         return _arriving(known, waited) if late.arriving else _stalled(known, now - waited, now, late.name)
     if slots.state is EndpointState.NO_ANSWER:
@@ -211,7 +212,7 @@ def _stalled(known: Known, since: float, now: float, silent: Route = Route.SLOTS
     if known.build_number is not None and known.build_number >= AUGUST_2026:
         text = f"alive but not scheduling for {seconds:.0f} s"
         return Health(HealthState.STALLED, text, "if it stays so, only a restart of the server helps", since)
-    text = f"no answer from /{silent} for {seconds:.0f} s while /{known.pulse} answers: a long prompt, or stuck"
+    text = f"no answer from /{silent} for {seconds:.0f} s while /{pulse_of(known)} answers: a long prompt, or stuck"
     return Health(HealthState.STALLED, text, "builds before August 2026 answer only between two batches", since)
 
 
