@@ -26,11 +26,15 @@ HEADERS = (
 
 
 class Client:
-    """Talks to one server. ``transcript`` holds pairs of step and answer, in the order of the scenario's lines."""
+    """Talks to one server. ``transcript`` holds pairs of step and answer, in the order of the scenario's lines.
+
+    ``n_completed``: completions answered so far, apart from those in the background.
+    """
 
     def __init__(self, server: Server) -> None:
         self.server = server
         self.transcript: list[tuple[str, Plain]] = []
+        self.n_completed = 0
         self._open: list[Stream] = []
 
     def note(self, step: str, value: object, leave_out: Sequence[str] = ()) -> None:
@@ -73,7 +77,9 @@ class Client:
             connection.request(method or ("GET" if body is None else "POST"), path, data, headers or {})
             answer = connection.getresponse()
             heads = {name: answer.headers[name] for name in HEADERS}
-            return answer.status, heads, answer.read().decode("utf-8", "replace")
+            text = answer.read().decode("utf-8", "replace")
+            self.n_completed += answer.status == http.client.OK and path.endswith(("completion", "completions"))
+            return answer.status, heads, text
         finally:
             connection.close()
 
