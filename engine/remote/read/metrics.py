@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from slotview.engine.snapshot import Totals
 
-from .values import MAX_COUNT, as_count
+from .values import MAX_COUNT, as_count, is_plain
 
 __all__ = ["read_metrics", "read_totals"]
 
@@ -55,7 +55,7 @@ def _unwrapped(body: bytes) -> str:
 
 def _value(text: str) -> float | None:
     try:
-        number = float(text)
+        number = float(text) if is_plain(text) else math.nan
     except ValueError:
         return None
     return number if math.isfinite(number) and abs(number) < MAX_COUNT else None

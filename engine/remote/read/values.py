@@ -8,7 +8,7 @@ from typing import Any
 
 from slotview.engine.text.plain import plain
 
-__all__ = ["MAX_COUNT", "as_bool", "as_count", "as_int", "as_map", "as_number", "as_text", "first"]
+__all__ = ["MAX_COUNT", "as_bool", "as_count", "as_int", "as_map", "as_number", "as_text", "first", "is_plain"]
 
 MAX_COUNT = 2**53
 """From here on a count is nonsense: no server holds that many tokens, and a double can no longer count in ones."""
@@ -22,10 +22,15 @@ def as_number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        number = float(value)
+        number = float(value) if not isinstance(value, str) or is_plain(value) else math.nan
     except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
+
+
+def is_plain(text: str) -> bool:
+    """Whether it has no digits of other scripts and no underscores, which Python reads as numbers, too."""
+    return text.isascii() and "_" not in text
 
 
 def as_int(value: object) -> int | None:

@@ -161,3 +161,11 @@ def test_c29_an_action_of_ours_that_waits_is_told_as_the_server_counts_it() -> N
 def test_an_average_of_0_before_the_first_decode_is_no_average() -> None:
     fresh = read_totals(read_metrics(b"llamacpp:n_decode_total 0\nllamacpp:n_busy_slots_per_decode 0\n") or {})
     assert (fresh.decodes, fresh.busy_per_decode) == (0, None)
+
+
+@pytest.mark.parametrize("written", ["1_000", "\u0661\u0662", "\uff17"])
+def test_what_only_python_takes_for_a_number_is_unknown(written: str) -> None:
+    assert read_metrics(f"llamacpp:requests_deferred {written}\n".encode()) == {"requests_deferred": None}
+    rows = json_reply([slot(0, decoded=5) | {"n_prompt_tokens": written}])
+    with FakeServer(healthy(rows, metrics=metrics())) as server:
+        assert [row.n_tokens for row in first_look(server).slots or ()] == [None]
