@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from ..context.kv_size import KvShape
-from .network.arrays import CellIds, Floats, TokenIds
+from .arrays import CellIds, Floats, TokenIds
 
 __all__ = ["CellIds", "Floats", "KvShape", "KvStore", "Model", "SequenceRun", "TokenIds", "Tokenizer"]
 

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats
 from .gguf.file import ModelFile, load_model_file
 from .interface import KvShape, KvStore, SequenceRun, Tokenizer
 from .kv.store import TypedKvStore
-from .network.arrays import Floats
 from .network.transformer import Transformer
 from .threads.crew import usable_cores
 from .vocab.tokenizer import load_tokenizer

@@ -26,6 +26,7 @@ from ..backend import (
 from ..context import LaunchFlags, ModelFacts
 from ..events import EventBatch, EventRing, RequestRefused
 from ..snapshot import Health, HealthState, ServerFacts, SlotDetails, Snapshot
+from .cadence import Cadence
 from .fire.actions import act
 from .fire.sender import PromptSender
 from .http.address import Address, AddressError, parse_address
@@ -36,9 +37,8 @@ from .knowledge.details import DetailRequests
 from .knowledge.endpoint import Route, ServerKind
 from .knowledge.learning import Knowledge
 from .knowledge.silence import is_overdue
+from .patience import PATIENT, Patience
 from .picture import picture
-from .polling.cadence import Cadence
-from .polling.patience import PATIENT, Patience
 from .polling.poller import Poller
 from .retune import known_flags, preview
 from .verdict.word import judge

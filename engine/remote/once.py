@@ -7,7 +7,7 @@ from typing import Any
 
 from ..snapshot import EndpointState, HealthState, Snapshot
 from .backend import RemoteBackend
-from .polling.patience import PATIENT, Patience
+from .patience import PATIENT, Patience
 from .read.models import AT_PEER, FAILED
 
 __all__ = ["ExitCode", "exit_code", "is_settled", "look_once", "snapshot_once"]

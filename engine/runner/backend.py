@@ -26,7 +26,7 @@ from ..context.memory import total_memory
 from ..context.preview import planned
 from ..events import EventBatch, EventRing, Notice, Retuned, Severity
 from ..remote.backend import RemoteBackend
-from ..remote.polling.patience import PATIENT, Patience
+from ..remote.patience import PATIENT, Patience
 from ..snapshot import Health, HealthState, SlotDetails, Snapshot
 from ..text.hiding import hiding
 from .arguments import address_of, model_path, split_arguments, url_of, without_launch

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ..network.arrays import Floats
+from ..arrays import Floats
 
 __all__ = ["OTHER_TYPES", "QUANTS", "QUANTS_BY_NAME", "Quant", "dequantize"]
 

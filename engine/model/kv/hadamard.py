@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..network.arrays import Floats
+from ..arrays import Floats
 
 __all__ = ["hadamard", "rotate_heads", "rotation_size"]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..network.arrays import Floats, Stored
+from ..arrays import Floats, Stored
 from .kv_types_block import Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Iq4Nl
 from .kv_types_float import BF16, F16, F32
 

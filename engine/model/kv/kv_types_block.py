@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Stored
 from ..gguf.quants import QUANTS
-from ..network.arrays import Floats, Stored
 
 __all__ = ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Iq4Nl"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..network.arrays import Floats, Stored
+from ..arrays import Floats, Stored
 
 __all__ = ["BF16", "F16", "F32", "widen_f16"]
 

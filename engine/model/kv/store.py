@@ -8,7 +8,7 @@ import numpy as np
 
 from slotview.engine.context.kv_size import KvShape, row_bytes
 
-from ..network.arrays import CellIds, Floats, Stored
+from ..arrays import CellIds, Floats, Stored
 from .hadamard import hadamard, rotate_heads, rotation_size
 from .kv_types import KvType, kv_type
 

@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
+from ..arrays import CellIds, Floats
 from ..kv.store import KvTensor, TypedKvStore
 from ..threads.crew import Crew
-from .arrays import CellIds, Floats
 from .attention_groups import GroupAttention, GroupMemory
 from .attention_math import exponentials, key_operands
 from .attention_plan import AttentionPlan, Span

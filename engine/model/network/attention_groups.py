@@ -14,9 +14,9 @@ from functools import partial
 
 import numpy as np
 
+from ..arrays import Floats
 from ..kv.store import KvTensor, TypedKvStore
 from ..threads.crew import Crew
-from .arrays import Floats
 from .attention_math import exponentials, key_operands
 from .attention_plan import Group
 from .workspace import Workspace

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .arrays import Floats
+from ..arrays import Floats
 from .matmul import MOST_OUTPUTS
 
 __all__ = ["exponentials", "key_operands"]

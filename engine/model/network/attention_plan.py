@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
+from ..arrays import CellIds, Floats, as_slice
 from ..interface import SequenceRun
 from ..kv.store import TypedKvStore
-from .arrays import CellIds, Floats, as_slice
 
 __all__ = ["AttentionPlan", "Group", "Span", "plan_attention"]
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..arrays import Floats
 from ..gguf.hparams import HParams
 from ..threads.crew import Crew
-from .arrays import Floats
 from .layer import Feed
 from .matmul import padded, product_of
 from .workspace import Workspace

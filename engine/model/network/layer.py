@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 from msgspec import Struct
 
+from ..arrays import Floats
 from ..gguf.hparams import HParams
-from .arrays import Floats
 from .matmul import Matrix, padded_size
 
 __all__ = ["Feed", "Layer", "Mixture", "TensorSource", "load_layers", "optional"]

@@ -17,9 +17,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..threads.blas import has_small_kernel
 from ..threads.crew import Crew
-from .arrays import Floats
 
 __all__ = ["Matrix", "Product", "padded", "padded_size", "product_of", "split_columns", "usable_rows", "useful_parts"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..gguf.hparams import HParams
 from ..threads.crew import Crew
-from .arrays import Floats
 from .feed import FeedPass
 from .layer import Feed, Mixture
 from .matmul import padded, product_of, usable_rows

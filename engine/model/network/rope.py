@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..gguf.hparams import HParams, RopeScaling
-from .arrays import Floats
 
 __all__ = ["Rope", "Ropes", "Turns", "rope_frequencies"]
 

@@ -12,12 +12,12 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from ..arrays import CellIds, Floats, as_slice
 from ..gguf.hparams import HParams
 from ..interface import KvShape, SequenceRun
 from ..kv.store import TypedKvStore
 from ..threads.blas import one_thread
 from ..threads.crew import Crew, usable_cores
-from .arrays import CellIds, Floats, as_slice
 from .attention import Attention, StepAttention
 from .attention_plan import plan_attention
 from .batch_pass import BatchPass

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .arrays import Floats, Stored
+from ..arrays import Floats, Stored
 
 __all__ = ["Workspace"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..network.arrays import Floats
+from ..arrays import Floats
 
 __all__ = ["Ids", "best"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ..network.arrays import Floats
+from ..arrays import Floats
 from .best import Ids, best
 
 __all__ = ["Candidates"]

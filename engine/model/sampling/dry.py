@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from ..network.arrays import Floats, TokenIds
+from ..arrays import Floats, TokenIds
 from ..sampling_params import SamplingParams
 
 __all__ = ["Breakers", "apply_dry", "find_breakers", "has_dry"]

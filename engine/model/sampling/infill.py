@@ -7,8 +7,8 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..interface import Tokenizer
-from ..network.arrays import Floats
 from .candidates import Candidates
 
 __all__ = ["apply_infill"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..network.arrays import Floats
+from ..arrays import Floats
 from ..sampling_params import SamplingParams
 
 __all__ = ["apply_penalties", "has_penalties", "has_reciprocal"]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..network.arrays import Floats
+from ..arrays import Floats
 from .best import best
 from .sampler import Sampler
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..network.arrays import Floats
+from ..arrays import Floats
 from .best import best
 from .sampler import Sampler
 

@@ -11,8 +11,8 @@ from random import Random
 import numpy as np
 from msgspec.structs import replace
 
+from ..arrays import Floats
 from ..interface import Tokenizer
-from ..network.arrays import Floats
 from ..sampling_params import DEFAULT_SAMPLERS, RANDOM_SEED, SamplingParams
 from .adaptive import AdaptiveP
 from .best import Ids

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..network.arrays import TokenIds
+from ..arrays import TokenIds
 from .clean_blanks import clean_blanks
 from .token_kinds import HIDDEN, TokenKind
 from .vocab import SpecialToken, Vocabulary

@@ -11,8 +11,8 @@ from slotview.engine.snapshot import SlotDetails
 
 from ..http.answer import Answer
 from ..read.body import NotJsonError, parse_json
+from ..read.left_over import LastRun
 from ..read.slots import read_details
-from .left_over import LastRun
 
 __all__ = ["DetailRequests"]
 

@@ -7,14 +7,14 @@ from urllib.parse import quote
 
 from slotview.engine.snapshot import EndpointState, SlotView, Totals
 
-from ..polling.cadence import CAP, Cadence
-from ..polling.patience import PATIENT, Patience
+from ..cadence import CAP, Cadence
+from ..patience import PATIENT, Patience
 from ..read.health import HealthFacts
+from ..read.left_over import LastRun
 from ..read.models import ModelEntry
 from ..read.props import PropsFacts, build_number
 from ..read.values import as_count
 from .endpoint import Endpoint, Route, ServerKind
-from .left_over import LastRun
 from .link import Link
 from .turns import Turns
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from slotview.engine.events import Notice
 from slotview.engine.snapshot import EndpointState
 
+from ..cadence import Cadence
 from ..http.answer import UNREAD, Answer, Fault
-from ..polling.cadence import Cadence
-from ..polling.patience import PATIENT, Patience
+from ..patience import PATIENT, Patience
 from ..read.body import NotJsonError, parse_json
 from ..read.errors import read_refusal, state_of, status_inside, words_of
 from ..read.health import read_health

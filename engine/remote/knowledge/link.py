@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ..http.answer import Answer, Fault
-from ..polling.patience import PATIENT, Patience
+from ..patience import PATIENT, Patience
 
 __all__ = ["Link"]
 

@@ -8,8 +8,8 @@ from slotview.engine.events import Event, Notice
 from slotview.engine.restart_signs import counters_fell, counters_moved, ids_began_again
 from slotview.engine.snapshot import SlotView, Totals
 
-from ..polling.cadence import Cadence
-from ..polling.patience import PATIENT, Patience
+from ..cadence import Cadence
+from ..patience import PATIENT, Patience
 from .changes import lost_tasks, task_events
 from .endpoint import Route
 from .known import Known

@@ -11,7 +11,7 @@ from typing import Any
 from slotview.engine.snapshot import SlotDetails, SlotState, SlotView
 from slotview.engine.text.plain import plain
 
-from ..knowledge.left_over import LastRun, decoded_of, is_left_over, last_runs, next_token, reads_prompt, task_of
+from .left_over import LastRun, decoded_of, is_left_over, last_runs, next_token, reads_prompt, task_of
 from .values import as_bool, as_count, as_int, as_map, as_text, first
 
 __all__ = ["read_details", "read_slots", "runs_over", "told_ids"]

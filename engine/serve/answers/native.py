@@ -9,8 +9,9 @@ from slotview.engine.slots.decode.stop import incomplete_bytes
 from slotview.engine.slots.queue.task import Failed, Final, Partial, Progress, TokenProbs
 from slotview.engine.slots.report.timing_values import timing_values
 
+from ..bodies.json_text import Json
 from ..errors import ApiError
-from .params_json import Json, params_json
+from .params_json import params_json
 
 __all__ = ["failure", "final_json", "only_fields", "partial_json", "probs_json", "progress_json", "prompt_progress"]
 

@@ -12,10 +12,10 @@ from msgspec import Struct, field
 from slotview.engine.slots.queue.task import Final, Partial, Progress, StopType
 from slotview.engine.slots.report.timing_values import timing_values
 
+from ..bodies.json_text import Json
 from ..bodies.params import RequestOptions
 from ..chat.thoughts import PLAIN_ANSWER, AnswerReader, Said
 from .native import probs_json, prompt_progress
-from .params_json import Json
 
 __all__ = ["ChatShape", "Shape", "TextShape"]
 

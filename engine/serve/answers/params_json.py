@@ -7,11 +7,9 @@ import math
 from slotview.engine.model.sampling_params import SamplingParams
 from slotview.engine.slots.queue.task import TaskParams
 
-from ..bodies.json_text import as_f32
+from ..bodies.json_text import Json, as_f32
 
-__all__ = ["Json", "params_json"]
-
-Json = dict[str, object]
+__all__ = ["params_json"]
 
 
 def params_json(params: TaskParams, *, full: bool = False) -> Json:

@@ -6,7 +6,8 @@ from slotview.engine.slots.core import Core
 from slotview.engine.slots.report.metrics import Scrape
 from slotview.engine.slots.slot import Slot
 
-from .params_json import Json, params_json
+from ..bodies.json_text import Json
+from .params_json import params_json
 
 __all__ = ["metrics_text", "slots_json"]
 

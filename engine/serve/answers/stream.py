@@ -12,14 +12,13 @@ from starlette.types import Receive, Scope, Send
 from slotview.engine.model.interface import Tokenizer
 from slotview.engine.slots.queue.task import Failed, Final, Partial, Progress, Result, Started
 
-from ..bodies.json_text import write_json
+from ..bodies.json_text import Json, write_json
 from ..bodies.params import RequestOptions
 from ..errors import error_body
 from ..http.presence import ClientGoneError
 from ..running import RunningRequest
 from .native import failure, final_json, only_fields, partial_json, progress_json
 from .openai import ChatShape, TextShape
-from .params_json import Json
 
 __all__ = ["EventStream", "StreamFormat", "events", "native_format", "openai_format"]
 

@@ -10,7 +10,9 @@ from typing import NoReturn
 
 from ..errors import ThrownError
 
-__all__ = ["MAX_BODY", "UnreadableError", "as_f32", "read_json", "write_json"]
+__all__ = ["MAX_BODY", "Json", "UnreadableError", "as_f32", "read_json", "write_json"]
+
+Json = dict[str, object]
 
 MAX_BODY = 100 * 1024 * 1024
 ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]|(u[dD][89a-fA-F])|.)")

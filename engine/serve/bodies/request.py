@@ -8,12 +8,11 @@ from collections.abc import Awaitable, Callable
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..answers.params_json import Json
 from ..errors import ApiError
 from ..http.heads import Head
 from ..state import ServerState
 from .form import members, read_form
-from .json_text import UnreadableError, read_json
+from .json_text import Json, UnreadableError, read_json
 from .json_words import no_object
 from .query import LONGEST_QUERY_BODY, read_query
 

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from slotview.engine.slots.queue.task import ActionDone, ActionTask, Failed
 
 from ..answers.native import failure
-from ..answers.params_json import Json
 from ..bodies.fields import leading_integer
+from ..bodies.json_text import Json
 from ..bodies.json_words import no_key, no_object, not_of_type
 from ..bodies.request import read_named, read_value, state_of
 from ..errors import ApiError, ThrownError, disabled

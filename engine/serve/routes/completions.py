@@ -13,8 +13,8 @@ from slotview.engine.slots.queue.task import Failed, Final
 
 from ..answers.native import failure, final_json, only_fields
 from ..answers.openai import ChatShape, TextShape
-from ..answers.params_json import Json
 from ..answers.stream import EventStream, StreamFormat, events, native_format, openai_format
+from ..bodies.json_text import Json
 from ..bodies.params import RequestOptions, read_params
 from ..bodies.prompts import read_prompts
 from ..bodies.request import read_members, read_object, state_of

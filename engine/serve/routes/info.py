@@ -11,8 +11,9 @@ from starlette.responses import Response
 from slotview.engine.model.chat.caps import read_caps
 from slotview.engine.slots.queue.task import TaskParams
 
-from ..answers.params_json import Json, params_json
+from ..answers.params_json import params_json
 from ..answers.slots_json import metrics_text, slots_json
+from ..bodies.json_text import Json
 from ..bodies.request import read_named, state_of
 from ..errors import ApiError, disabled
 from ..replies import json_reply

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from slotview.engine.model.arrays import Floats
 from slotview.engine.model.gguf.hparams import HParams, RopeScaling
-from slotview.engine.model.network.arrays import Floats
 
 Doubles = NDArray[np.float64]
 

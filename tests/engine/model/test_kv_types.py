@@ -8,8 +8,8 @@ from gguf import GGMLQuantizationType
 from gguf.quants import dequantize, quantize
 
 from slotview.engine.context.kv_size import row_bytes
+from slotview.engine.model.arrays import Floats
 from slotview.engine.model.kv.kv_types import KV_TYPES, kv_type
-from slotview.engine.model.network.arrays import Floats
 
 BYTES_PER_VALUE = {
     "f32": 4,

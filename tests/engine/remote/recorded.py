@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from slotview.engine.remote.backend import RemoteBackend
-from slotview.engine.remote.polling.patience import Patience
+from slotview.engine.remote.patience import Patience
 from slotview.engine.snapshot import HealthState, Snapshot
 from tests.fake_server import FakeServer, Reply, Route, Routes, json_reply
 

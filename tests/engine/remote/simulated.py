@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from slotview.engine.remote.cadence import Cadence
 from slotview.engine.remote.http.answer import Answer
 from slotview.engine.remote.knowledge.endpoint import DIRECT, QUEUED, Route
 from slotview.engine.remote.knowledge.learning import Knowledge, decode
-from slotview.engine.remote.polling.cadence import Cadence
 from slotview.engine.remote.polling.schedule import next_question
 from tests.fake_server import Reply
 

@@ -14,8 +14,8 @@ from slotview.engine.backend import BackendError, FireRequest, RequestState, Slo
 from slotview.engine.remote.http.answer import Answer
 from slotview.engine.remote.http.retry_after import pause_of
 from slotview.engine.remote.once import ExitCode, snapshot_once
+from slotview.engine.remote.patience import PATIENT
 from slotview.engine.remote.picture import picture
-from slotview.engine.remote.polling.patience import PATIENT
 from slotview.engine.remote.verdict.word import judge
 from slotview.engine.snapshot import Health, HealthState
 from tests.engine.remote.recorded import body, has_looked, healthy, in_state, recorded, slot, watching

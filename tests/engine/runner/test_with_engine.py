@@ -14,7 +14,7 @@ from slotview.engine.backend import BackendError, Capabilities, FireRequest, Ret
 from slotview.engine.context import LaunchFlags
 from slotview.engine.embedded.loading import bundled_model
 from slotview.engine.events import Notice, Retuned, TaskEnded
-from slotview.engine.remote.polling.patience import Patience
+from slotview.engine.remote.patience import Patience
 from slotview.engine.runner.backend import RunnerBackend
 from slotview.engine.snapshot import HealthState, SlotState, Snapshot
 from tests.engine.remote.test_fire import until

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..read.values import as_bool, as_count, as_int, as_map, first
+from .values import as_bool, as_count, as_int, as_map, first
 
 __all__ = ["LastRun", "decoded_of", "is_left_over", "last_runs", "next_token", "reads_prompt", "task_of"]
 
