@@ -74,7 +74,7 @@ def test_a_client_that_has_said_all_gets_an_answer() -> None:
     with Face("-c 512 -np 1") as face, pytest.MonkeyPatch.context() as patch:
         patch.setattr(presence, "TOGETHER", 20.0)
         patch.setattr(presence, "PATIENCE", 20.0)
-        head, rest = _half_closed(face, {"prompt": "hello", "n_predict": 2})
+        head, rest = _half_closed(face, {"prompt": "hello", "n_predict": 2, "ignore_eos": True})
         assert head.startswith(b"HTTP/1.1 200")
         assert b'"tokens_predicted":2' in rest
 
