@@ -13,14 +13,34 @@ from textual.widgets._toggle_button import ToggleButton
 __all__ = ["Choice", "Choices", "NumberInput", "PromptInput", "Tick"]
 
 
-class NumberInput(Input):
+_EDITING = {
+    key: binding.action
+    for binding in Input.BINDINGS
+    if isinstance(binding, Binding) and binding.action != "submit"
+    for key in binding.key.split(",")
+}
+"""What Textual's keys for editing do."""
+
+
+class _OrderedInput(Input):
+    """Edits in the order of the keys: where several come in one go, Textual lets letters overtake a backspace."""
+
+    async def on_key(self, event: Key) -> None:
+        """Do at once what Textual does only after the key has bubbled up to the app."""
+        if event.key in _EDITING:
+            event.stop()
+            event.prevent_default()
+            await self.run_action(_EDITING[event.key])
+
+
+class NumberInput(_OrderedInput):
     """Takes digits, "-" and, with ``decimals``, a point; other keys go to the screen. ``name`` is its id."""
 
     def __init__(self, name: str, value: str = "", *, placeholder: str = "", decimals: bool = False) -> None:
         super().__init__(value, placeholder=placeholder, id=name, compact=True, select_on_focus=True)
         self._own = "0123456789-" + ("." if decimals else "")
 
-    def on_key(self, event: Key) -> None:
+    async def on_key(self, event: Key) -> None:
         """Do not swallow keys that are no part of a number."""
         if event.is_printable and not self.check_consume_key(event.key, event.character):
             event.prevent_default()
@@ -30,7 +50,7 @@ class NumberInput(Input):
         return character is not None and character in self._own
 
 
-class PromptInput(Input):
+class PromptInput(_OrderedInput):
     r"""One line on the screen; pasted line breaks become "\n", whereas Textual would keep only the first line."""
 
     def _on_paste(self, event: Paste) -> None:

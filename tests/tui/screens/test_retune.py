@@ -197,3 +197,14 @@ async def test_a_retune_beside_no_request_says_that_it_was_done() -> None:
         await pilot.pause()
         backend.futures[-1].set_result(RetuneReport("no request was running"))
         await assert_shows(pilot, "retuned: no request was running")
+
+
+async def test_keys_that_come_in_one_go_are_taken_in_their_order() -> None:
+    app, _ = make_app(retune=RetuneMode.COMMAND)
+    async with run(app, (100, 32)) as pilot:
+        await pilot.press("t")
+        field = app.screen.query_one("#parallel", Input)
+        for typed in ("backspace", "2", "6", "left", "backspace", "1"):  # as over a slow line: none waits for another
+            app.post_message(Key(typed, typed if len(typed) == 1 else None))
+        await pilot.pause()
+        assert field.value == "16"
