@@ -8,7 +8,7 @@ __all__ = ["KV_TYPES", "KvShape", "KvType", "kv_bytes", "row_bytes"]
 
 
 class KvType(Struct, frozen=True):
-    """A storage type: values and bytes of one block. ``model/kv_types.py`` says how values are stored in it."""
+    """A storage type: values and bytes of one block. ``model/kv/kv_types.py`` says how values are stored in it."""
 
     name: str
     block_values: int
